@@ -1,0 +1,1 @@
+"""Figures of this package, measured beside its peers in the same run: `python -m benchmarks NAME`."""

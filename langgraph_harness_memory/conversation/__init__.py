@@ -1,0 +1,1 @@
+"""Rules about messages: pure steps, no I/O."""

@@ -1,0 +1,1 @@
+"""Rules about facts: pure steps, no I/O."""

@@ -1,0 +1,1 @@
+"""Lines and ranking: any line of the memory is found again."""

@@ -1,0 +1,1 @@
+"""Raw messages and checkpoints."""

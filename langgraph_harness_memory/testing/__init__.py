@@ -1,0 +1,1 @@
+"""Public fakes and contract suites for those who test against this package."""
