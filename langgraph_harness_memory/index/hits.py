@@ -1,7 +1,7 @@
 """What a search gives back, whatever the back end."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date as Day  # noqa: N812  the field below is called `date`
 from typing import Protocol
 
 
@@ -17,7 +17,7 @@ class SearchHit:
     """The line as it stands in the file, without its newline."""
     rank: float
     """Smaller is better, as in FTS5."""
-    date: date | None = None
+    date: Day | None = None
     """The day the line belongs to: its daily log's, or the one its heading names."""
     heading: str = ""
     """The nearest heading above the line."""
@@ -29,7 +29,7 @@ class Index(Protocol):
     """What every back end of the index can do, for one tenant. Each method has an `a…` twin."""
 
     def search(
-        self, query: str, limit: int = 10, since: date | None = None, until: date | None = None
+        self, query: str, limit: int = 10, since: Day | None = None, until: Day | None = None
     ) -> list[SearchHit]:
         """Find the lines that answer a query, best first; any string is a valid query."""
         ...
@@ -47,7 +47,7 @@ class Index(Protocol):
         ...
 
     async def asearch(
-        self, query: str, limit: int = 10, since: date | None = None, until: date | None = None
+        self, query: str, limit: int = 10, since: Day | None = None, until: Day | None = None
     ) -> list[SearchHit]: ...
     async def aindex_text(self, path: str, text: str) -> None: ...
     async def areindex(self) -> None: ...
