@@ -132,6 +132,25 @@ class ReadUnflushed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ReadLogged:
+    """Read a stretch of a thread's session log, flushed or not. Answered with a tuple of `LoggedMessage`, oldest first, or `Failed`."""
+
+    thread: ThreadRef
+    start: int
+    """First log position."""
+    end: int
+    """Log position after the last."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RedactLogged:
+    """Take the content out of messages of a session log, for good. Answered with how many were redacted, or `Failed`."""
+
+    thread: ThreadRef
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AppendFlushed:
     """Append a block to today's log and mark its positions, in one critical section. Answered with `Appended`, `AlreadyFlushed` or `Failed`.
 
@@ -204,6 +223,19 @@ class Conflict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RemoveLines:
+    """Remove lines of a tenant's file, every other byte untouched, if it is still at a version. Answered with the new version (`str`),
+    `Conflict` or `Failed`."""
+
+    tenant: str | None
+    path: str
+    numbers: frozenset[int]
+    """Line numbers, from 1."""
+    expect: str
+    """The version that was read."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AppendText:
     """Append to a text file of the tenant's memory. Answered with `None` or `Failed`."""
 
@@ -265,10 +297,13 @@ Step = (
     | AppendSessionLog
     | QueueFlush
     | ReadUnflushed
+    | ReadLogged
+    | RedactLogged
     | AppendFlushed
     | WriteEvicted
     | ReadText
     | WriteText
+    | RemoveLines
     | AppendText
     | ListFiles
     | MoveFile
@@ -307,6 +342,16 @@ def read_unflushed(thread: ThreadRef) -> Steps[tuple[LoggedMessage, ...] | Faile
     return (yield ReadUnflushed(thread=thread))
 
 
+def read_logged(thread: ThreadRef, start: int, end: int) -> Steps[tuple[LoggedMessage, ...] | Failed]:
+    """Read a stretch of a session log from within a rule."""
+    return (yield ReadLogged(thread=thread, start=start, end=end))
+
+
+def redact_logged(thread: ThreadRef, positions: tuple[int, ...]) -> Steps[int | Failed]:
+    """Redact messages of a session log from within a rule."""
+    return (yield RedactLogged(thread=thread, positions=positions))
+
+
 def append_flushed(step: AppendFlushed) -> Steps[Appended | AlreadyFlushed | Failed]:
     """Write a flushed block from within a rule."""
     return (yield step)
@@ -324,6 +369,11 @@ def read_text(tenant: str | None, path: str) -> Steps[TextFile | Failed | None]:
 
 def write_text(step: WriteText) -> Steps[str | Conflict | Failed]:
     """Replace a text file from within a rule."""
+    return (yield step)
+
+
+def remove_lines(step: RemoveLines) -> Steps[str | Conflict | Failed]:
+    """Remove lines of a file from within a rule."""
     return (yield step)
 
 
