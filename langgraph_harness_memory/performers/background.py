@@ -1,0 +1,127 @@
+"""The queue of flushes: a few daemon threads that start with work, end without it, and drain when the memory is closed.
+
+Nothing depends on it: what is queued and never done stands unmarked in the session log and is recovered from there.
+"""
+
+import contextvars
+import logging
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables.config import var_child_runnable_config
+
+from langgraph_harness_memory.identifiers import ThreadRef
+
+log = logging.getLogger("langgraph_harness_memory")
+
+WORKERS = 4
+"""Flushes of different threads that run at once; each waits for a model most of its time."""
+
+IDLE_SECONDS = 5.0
+"""How long a worker waits for work before it ends; starting one again costs 0.1 ms."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flush:
+    """What is to be flushed, and with whose model."""
+
+    thread: ThreadRef
+    model: BaseChatModel | None
+    """The agent's own, for a memory without one."""
+
+
+class FlushQueue:
+    """Flushes many threads at once, and one thread never twice at a time.
+
+    Args:
+        flush: Does one flush; it sees the context variables of whoever queued it, but not their run: its model calls
+            belong to no stream.
+        aflush: Its twin on an event loop.
+    """
+
+    def __init__(self, flush: Callable[[Flush], object], aflush: Callable[[Flush], Awaitable[object]]) -> None:
+        self._flush = flush
+        self._aflush = aflush
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._changed = threading.Condition()
+        self._waiting: OrderedDict[ThreadRef, tuple[Flush, contextvars.Context]] = OrderedDict()
+        self._running: set[ThreadRef] = set()
+        self._workers = 0
+
+    def soon(self, entry: Flush) -> None:
+        """Queue a flush; a thread that waits already is not queued twice."""
+        if os.getpid() != self._process:  # a fork inherits the queue and no worker; the parent flushes what it queued
+            self._begin()
+        with self._changed:
+            self._waiting.setdefault(entry.thread, (entry, contextvars.copy_context()))
+            if self._workers < min(WORKERS, len(self._waiting) + len(self._running)):
+                self._workers += 1
+                threading.Thread(target=self._work, daemon=True, name="harness-memory-flush").start()
+            self._changed.notify_all()
+
+    def now(self, entry: Flush) -> None:
+        """Flush and wait for it."""
+        self._flush(entry)
+
+    async def anow(self, entry: Flush) -> None:
+        """Flush and wait for it, on the event loop."""
+        await self._aflush(entry)
+
+    def drain(self, timeout: timedelta) -> bool:
+        """Wait until nothing is queued or running.
+
+        Returns:
+            `False` when the time was over first; what is left is recovered from the session log at the next start.
+        """
+        end = time.monotonic() + timeout.total_seconds()
+        with self._changed:
+            while os.getpid() == self._process and (self._waiting or self._running):
+                left = end - time.monotonic()
+                if left <= 0:
+                    log.warning("%d flushes are left for the next start", len(self._waiting) + len(self._running))
+                    return False
+                self._changed.wait(left)
+        return True
+
+    def _work(self) -> None:
+        try:
+            while (taken := self._take()) is not None:
+                entry, context = taken
+                try:
+                    context.run(self._do, entry)
+                except Exception:
+                    log.exception("a flush of thread %r ended badly; it is tried again", entry.thread.thread_id)
+                finally:
+                    self._done(entry)
+        finally:
+            with self._changed:
+                self._workers -= 1
+                self._changed.notify_all()
+
+    def _take(self) -> tuple[Flush, contextvars.Context] | None:
+        with self._changed:
+            while True:
+                thread = next((thread for thread in self._waiting if thread not in self._running), None)
+                if thread is not None:
+                    self._running.add(thread)
+                    return self._waiting.pop(thread)
+                if not self._changed.wait(IDLE_SECONDS) and not self._waiting:
+                    return None
+
+    def _done(self, entry: Flush) -> None:
+        with self._changed:
+            self._running.discard(entry.thread)
+            self._changed.notify_all()
+
+    def _do(self, entry: Flush) -> None:
+        var_child_runnable_config.set(None)
+        self._flush(entry)
