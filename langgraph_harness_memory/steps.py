@@ -224,8 +224,7 @@ class Conflict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RemoveLines:
-    """Remove lines of a tenant's file, every other byte untouched, if it is still at a version. Answered with the new version (`str`),
-    `Conflict` or `Failed`."""
+    """Remove lines of a tenant's file, byte for byte, if it is still at a version. Answered with the new version, `Conflict` or `Failed`."""
 
     tenant: str | None
     path: str
