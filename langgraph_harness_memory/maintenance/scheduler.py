@@ -37,14 +37,15 @@ class Scheduler(Generic[OwnerT]):
     @property
     def running(self) -> bool:
         """Whether the thread is there, in this process."""
+        return self._alive()
+
+    def _alive(self) -> bool:
         return self._thread is not None and self._thread.is_alive() and self._process == os.getpid()
 
     def start(self) -> None:
         """Start the thread; without effect while it runs."""
-        if self.running:
-            return
         with self._lock:
-            if self.running:
+            if self._alive():
                 return
             self._process = os.getpid()
             self._stop = threading.Event()

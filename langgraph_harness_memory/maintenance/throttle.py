@@ -40,7 +40,9 @@ def update_state(
         state = change(MaintenanceState() if stored is None else maintenance_state.parse(stored.data))
         data = maintenance_state.render(state)
         try:
-            files.replace(maintenance_state.PATH, data, expect=stored and stored.version, create=stored is None)
+            files.replace(
+                maintenance_state.PATH, data, expect=None if stored is None else stored.version, create=stored is None
+            )
         except VersionConflict:
             if not left:
                 raise
