@@ -109,6 +109,8 @@ class QueueFlush:
     thread: ThreadRef
     wait: bool = False
     """Wait until it is done (`mode="inline"`)."""
+    everything: bool = True
+    """Do not wait for `min_new_tokens`: what is new is about to be folded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -331,9 +333,9 @@ def append_session_log(thread: ThreadRef, messages: Sequence[BaseMessage]) -> St
     return (yield AppendSessionLog(thread=thread, messages=messages))
 
 
-def queue_flush(thread: ThreadRef, *, wait: bool = False) -> Steps[Failed | None]:
+def queue_flush(thread: ThreadRef, *, wait: bool = False, everything: bool = True) -> Steps[Failed | None]:
     """Ask for a flush from within a rule."""
-    return (yield QueueFlush(thread=thread, wait=wait))
+    return (yield QueueFlush(thread=thread, wait=wait, everything=everything))
 
 
 def read_unflushed(thread: ThreadRef) -> Steps[tuple[LoggedMessage, ...] | Failed]:

@@ -34,6 +34,8 @@ class Flush:
     thread: ThreadRef
     model: BaseChatModel | None
     """The agent's own, for a memory without one."""
+    everything: bool = True
+    """Do not wait for `min_new_tokens`."""
 
 
 class FlushQueue:
@@ -62,7 +64,9 @@ class FlushQueue:
         if os.getpid() != self._process:  # a fork inherits the queue and no worker; the parent flushes what it queued
             self._begin()
         with self._changed:
-            self._waiting.setdefault(entry.thread, (entry, contextvars.copy_context()))
+            waiting = self._waiting.get(entry.thread)
+            if waiting is None or (entry.everything and not waiting[0].everything):
+                self._waiting[entry.thread] = (entry, contextvars.copy_context())
             if self._workers < min(WORKERS, len(self._waiting) + len(self._running)):
                 self._workers += 1
                 threading.Thread(target=self._work, daemon=True, name="harness-memory-flush").start()

@@ -3,11 +3,11 @@
 from datetime import datetime
 
 from langgraph_harness_memory.errors import VersionConflict
+from langgraph_harness_memory.formats import daily_log
+from langgraph_harness_memory.formats.memory_md import BACKUPS
 from langgraph_harness_memory.identifiers import content_hash, file_stem, tenant_root
-from langgraph_harness_memory.steps import Conflict, TextFile, WriteEvicted, WriteText
+from langgraph_harness_memory.steps import Conflict, RemoveLines, TextFile, WriteEvicted, WriteText
 from langgraph_harness_memory.workspace import Workspace, read_text, text_bytes
-
-BACKUPS = "memory/.backups"
 
 
 def of_tenant(workspace: Workspace, tenant: str | None) -> Workspace:
@@ -34,6 +34,18 @@ def write(files: Workspace, step: WriteText, *, now: datetime, backups: int) -> 
         _back_up(files, step.path, now=now, keep=backups)
     try:
         return files.replace(step.path, text_bytes(step.text), expect=step.expect, create=step.expect is None)
+    except VersionConflict:
+        return Conflict()
+
+
+def remove_lines(files: Workspace, step: RemoveLines) -> str | Conflict:
+    """Remove lines of a file, every other byte untouched, if it is still at the version that was read."""
+    stored = files.read(step.path)
+    if stored is None or stored.version != step.expect:
+        return Conflict()
+    kept = daily_log.without_lines(stored.data.decode("latin-1"), step.numbers)
+    try:
+        return files.replace(step.path, kept.encode("latin-1"), expect=step.expect)
     except VersionConflict:
         return Conflict()
 

@@ -41,8 +41,11 @@ from langgraph_harness_memory.steps import (
     Now,
     Overflowed,
     QueueFlush,
+    ReadLogged,
     ReadText,
     ReadUnflushed,
+    RedactLogged,
+    RemoveLines,
     Step,
     WriteEvicted,
     WriteText,
@@ -159,7 +162,7 @@ class Performer:
         return not token_left and not isinstance(error, PROPAGATED) and self.is_overflow(error)
 
     def _flush(self, step: QueueFlush) -> Flush:
-        return Flush(thread=step.thread, model=self.turn.model)
+        return Flush(thread=step.thread, model=self.turn.model, everything=step.everything)
 
     def _act(self, step: Step) -> Any:
         """Do a step that is a file, a lock or the clock."""
@@ -172,6 +175,11 @@ class Performer:
                 return self.flushes.soon(self._flush(step))
             case ReadUnflushed():
                 return tuple(self.sessions.unflushed(step.thread.thread_id))
+            case ReadLogged():
+                logged = self.sessions.read(step.thread.thread_id, start=step.start)
+                return tuple(message for message in logged if message.position < step.end)
+            case RedactLogged():
+                return self.sessions.redact(step.thread, step.positions)
             case AppendFlushed():
                 return append_flushed(self.workspace, self.sessions, step, timezone=self.timezone)
             case WriteEvicted():
@@ -186,6 +194,8 @@ class Performer:
                 return files.read(self._files(step.tenant), step.path)
             case WriteText():
                 return files.write(self._files(step.tenant), step, now=self.clock.now(), backups=self.backups)
+            case RemoveLines():
+                return files.remove_lines(self._files(step.tenant), step)
             case AppendText():
                 self._files(step.tenant).append(step.path, text_bytes(step.text))
                 return None
@@ -227,10 +237,13 @@ class Performer:
 WHAT: Mapping[type[Any], str] = {
     AppendSessionLog: "the session log",
     ReadUnflushed: "the session log",
+    ReadLogged: "the session log",
+    RedactLogged: "the session log",
     AppendFlushed: "the daily log",
     WriteEvicted: "an evicted result",
     ReadText: "a memory file",
     WriteText: "a memory file",
+    RemoveLines: "a memory file",
     AppendText: "a memory file",
     ListFiles: "a memory file",
     MoveFile: "a memory file",
