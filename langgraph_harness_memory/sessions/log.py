@@ -1,0 +1,529 @@
+"""The session log: every raw message of every thread, once, on disk before it can leave the state.
+
+    append(thread, messages) ──► lock the session ► what is new? ► one durable append ──► positions
+
+Whoever comes first writes a message: the nodes and the middleware, before the model is called and before a step's
+messages are shown, and the checkpointer. The others find it there by its id and the hash of its content. A message that
+the application edits is a new version under the same id; forms that we made (summary, truncated, evicted) never stand
+in the log.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from langchain_core.messages import BaseMessage, RemoveMessage
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from langgraph_harness_memory.clock import Clock, SystemClock
+from langgraph_harness_memory.errors import UnreadableFile
+from langgraph_harness_memory.events import Damaged, Deleted, OnEvent
+from langgraph_harness_memory.formats import marks as marks_format
+from langgraph_harness_memory.formats.forms import form_of
+from langgraph_harness_memory.formats.marks import Marks
+from langgraph_harness_memory.formats.messages import message_from, message_json, redacted, without_parts
+from langgraph_harness_memory.formats.session_log import ENDING, MessageLine, hash_of
+from langgraph_harness_memory.identifiers import ThreadRef, file_stem
+from langgraph_harness_memory.outcome import finish_in_thread
+from langgraph_harness_memory.sessions import evicted, exports, search
+from langgraph_harness_memory.sessions.pool import (
+    FOLDER,
+    Session,
+    SessionPool,
+    checkpoint_path,
+    log_path,
+    marks_path,
+)
+from langgraph_harness_memory.sessions.thread_log import NewMessage, ThreadLog
+from langgraph_harness_memory.sessions.values import ANY, AnyTenant, SessionHit, SessionInfo
+from langgraph_harness_memory.steps import LoggedMessage
+from langgraph_harness_memory.workspace import Workspace
+
+__all__ = ["ANY", "AnyTenant", "SessionHit", "SessionInfo", "SessionLog"]
+
+
+class SessionLog:
+    """The logs of all threads of a workspace.
+
+    Args:
+        workspace: The root of the workspace; logs lie in its `sessions/`.
+        clock: Dates the lines.
+        redact: Takes secrets out of every text before it is written; what is read back holds the placeholders. `None`
+            keeps messages as they were.
+        on_event: Hears of damage that was met and of sessions that were deleted.
+        sealer: A serializer that encrypts; messages then stand sealed in the log. `None` = as plain JSON.
+        evicted_folder: Where evicted results lie, workspace-relative.
+        new_id: Gives an id to a message that has none.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock | None = None,
+        redact: Callable[[str], str] | None = None,
+        on_event: OnEvent | None = None,
+        sealer: SerializerProtocol | None = None,
+        evicted_folder: str = "large_tool_results",
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        self.workspace = workspace
+        self.clock = clock or SystemClock()
+        self.redact = redact
+        self.pool = SessionPool(workspace, sealer=sealer, on_event=on_event)
+        # Strict: a class that is not on langgraph's list of safe ones comes back as its plain data.
+        self._serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+        self._evicted_folder = evicted_folder
+        self._new_id = new_id
+
+    @staticmethod
+    def path_of(thread_id: str) -> str:
+        """Return the workspace-relative path of a thread's log."""
+        return log_path(file_stem(thread_id))
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def append(self, thread: ThreadRef, messages: Iterable[BaseMessage]) -> dict[str, int]:
+        """Log messages that are not there yet, durably.
+
+        Args:
+            thread: The conversation; its tenant becomes the owner of a new log.
+            messages: In the order in which they were said. One without an id is given one; forms of ours and removals
+                are left out.
+
+        Returns:
+            Log position by message id, also of those that were there.
+
+        Raises:
+            TenantMismatch: The thread belongs to another tenant.
+            WorkspaceError: The disk refused; nothing was written, and trying again is safe.
+        """
+        new = [self._new(message, thread.namespace) for message in messages if _is_said(message)]
+        with self.pool.writing(thread.thread_id) as (session,):
+            session.log.check_owner(thread.tenant)
+            if new:
+                session.log.begin(thread.tenant, self.clock.now(), is_tentative=False)
+            positions = self.place(session.log, new, thread.tenant)
+        return {m.message_id: p for m, p in zip(new, positions, strict=True) if m.message_id is not None}
+
+    def place(self, log: ThreadLog, new: Sequence[NewMessage], tenant: str | None) -> list[int]:
+        """Log what is not there yet; the session is held for writing and its log begun. Returns every position."""
+        log.whole()
+        salted = [self._salted(message, log.salt()) for message in new]
+        missing: dict[tuple[str | None, str], NewMessage] = {}
+        for message in salted:
+            if log.find(message.message_id, message.content_hash) is None:
+                missing.setdefault((message.message_id, message.content_hash), message)
+        log.append(list(missing.values()), tenant, self.clock.now())
+        found = (log.find(message.message_id, message.content_hash) for message in salted)
+        return [entry.key.position for entry in found if entry is not None]
+
+    def _new(self, message: BaseMessage, namespace: str) -> NewMessage:
+        if message.id is None:
+            message.id = self._new_id()
+        return self.written(without_parts(message), namespace)
+
+    def written(self, message: BaseMessage, namespace: str) -> NewMessage:
+        """Return a message as it will stand in the log."""
+        record = message_json(message, self._serde)
+        if self.redact is not None:
+            record = redacted(record, self.redact)
+        return NewMessage(message_id=record.get("id"), content_hash=hash_of(record), record=record, namespace=namespace)
+
+    def _salted(self, message: NewMessage, salt: bytes) -> NewMessage:
+        if not salt:
+            return message
+        return replace(message, content_hash=hash_of(message.record, salt=salt))
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def read(self, thread_id: str, *, start: int = 0, namespace: str | None = None) -> list[LoggedMessage]:
+        """Read a thread's messages as they were, oldest first.
+
+        Args:
+            thread_id: The thread.
+            start: First position.
+            namespace: The sub-graph; empty = the agent itself, `None` = all.
+        """
+        with self.pool.session(thread_id) as session:
+            session.log.refresh()
+            session.log.back_to(start)
+            return self._read(session.log, [p for p in session.log.entries if p >= start], namespace)
+
+    def tail(self, thread_id: str, count: int) -> list[LoggedMessage]:
+        """Read a thread's last messages, oldest first; costs what they cost, however long the log."""
+        with self.pool.session(thread_id) as session:
+            session.log.refresh()
+            first = max(0, session.log.next_position() - count)
+            session.log.back_to(first)
+            return self._read(session.log, [p for p in session.log.entries if p >= first], None)
+
+    def _read(self, log: ThreadLog, positions: list[int], namespace: str | None) -> list[LoggedMessage]:
+        found = []
+        for _, line in log.read(sorted(positions)):
+            if namespace is None or line.namespace == namespace:
+                message = self._message(log, line)
+                if message is not None:
+                    found.append(message)
+        return found
+
+    def _message(self, log: ThreadLog, line: MessageLine) -> LoggedMessage | None:
+        try:
+            message = message_from(log.body(line), self._serde)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            self.pool.tell(Damaged(thread_id=log.thread_id, path=log.path, reason=f"message {line.position}: {error}"))
+            return None
+        return LoggedMessage(
+            position=line.position, message=message, logged_at=line.logged_at, namespace=line.namespace
+        )
+
+    def tenant(self, thread_id: str) -> str | None:
+        """Return whose thread it is; `None` for the shared root, and for a thread that nobody began."""
+        with self.pool.session(thread_id) as session:
+            session.log.refresh()
+            return session.log.owner()[0]
+
+    def check_tenant(self, thread: ThreadRef) -> None:
+        """Refuse a run of another tenant than the owner before anything is read or written.
+
+        Raises:
+            TenantMismatch: The thread belongs to another tenant.
+        """
+        with self.pool.session(thread.thread_id) as session:
+            session.log.refresh()
+            session.log.check_owner(thread.tenant)
+
+    # -- marks --------------------------------------------------------------------------------------------------
+
+    def flushed(self, thread_id: str) -> Marks:
+        """Return which positions are flushed."""
+        with self.pool.session(thread_id) as session:
+            session.log.refresh()
+            return self._marks(session)
+
+    def unflushed(self, thread_id: str) -> list[LoggedMessage]:
+        """Read what is logged and not marked as flushed, oldest first."""
+        with self.pool.session(thread_id) as session:
+            session.log.refresh()
+            marks = self._marks(session)
+            # Marks nearly always reach from the first message on; then only what follows them is read.
+            first = marks.ranges[0][1] + 1 if marks.ranges and marks.ranges[0][0] == 0 else 0
+            session.log.back_to(first)
+            return self._read(session.log, [p for p in session.log.entries if p >= first and p not in marks], None)
+
+    def mark_flushed(self, thread: ThreadRef, positions: Iterable[int]) -> None:
+        """Mark positions as flushed, durably.
+
+        Raises:
+            TenantMismatch: The thread belongs to another tenant.
+        """
+        with self.pool.writing(thread.thread_id) as (session,):
+            session.log.check_owner(thread.tenant)
+            self._write_marks(session, self._marks(session).including(positions))
+
+    def _marks(self, session: Session) -> Marks:
+        path = marks_path(session.stem)
+        stored = self.workspace.read(path)
+        if stored is None:
+            return Marks()
+        try:
+            marks, log_begun = marks_format.parse(stored.data)
+        except ValueError as error:
+            raise UnreadableFile(f"{path}: {error}; move it away to have the session flushed again") from error
+        start = session.log.start()
+        # Marks of a log that was removed by hand say nothing about the one that took its place.
+        is_of_this_log = start is None or log_begun is None or log_begun == start.begun_at.isoformat()
+        return marks if is_of_this_log else Marks()
+
+    def _write_marks(self, session: Session, marks: Marks) -> None:
+        start = session.log.start()
+        data = marks_format.render(marks, log_begun=None if start is None else start.begun_at.isoformat())
+        self.workspace.replace(marks_path(session.stem), data)
+
+    # -- all sessions -------------------------------------------------------------------------------------------
+
+    def threads(self, *, tenant: str | AnyTenant | None = ANY) -> list[SessionInfo]:
+        """List sessions, the one with the newest message first.
+
+        Args:
+            tenant: Whose; `None` = the shared root's, `ANY` = all.
+        """
+        found = [info for thread_id in self.thread_ids() if (info := self.info(thread_id)) is not None]
+        return sorted(
+            (i for i in found if isinstance(tenant, AnyTenant) or i.tenant == tenant),
+            key=lambda i: i.last_at,
+            reverse=True,
+        )
+
+    def thread_ids(self) -> list[str]:
+        """Return the ids of all threads that have a log."""
+        ids = []
+        for file in self.workspace.files(FOLDER, recursive=False):
+            if file.path.endswith(ENDING):
+                stem = file.path.removeprefix(f"{FOLDER}/").removesuffix(ENDING)
+                if (thread_id := self._thread_id(stem)) is not None:
+                    ids.append(thread_id)
+        return ids
+
+    def _thread_id(self, stem: str) -> str | None:
+        """Return the id that a stem stands for; only a plain stem tells it by itself."""
+        if file_stem(stem) == stem:
+            return stem
+        start = ThreadLog(self.workspace, log_path(stem), stem, sealer=None, report=_unheard).start()
+        return start.thread_id if start is not None and file_stem(start.thread_id) == stem else None
+
+    def info(self, thread_id: str) -> SessionInfo | None:
+        """Describe one session; `None` where there is no log."""
+        with self.pool.session(thread_id) as session:
+            log = session.log
+            log.refresh()
+            if not log.exists():
+                return None
+            count = log.next_position()
+            start = log.start()
+            last = [line for _, line in log.read([count - 1])] if count else []
+            begun = start.begun_at if start is not None else (last[0].logged_at if last else self.clock.now())
+            try:
+                marked = self._marks(session).below(count)
+            except UnreadableFile as error:
+                self.pool.tell(Damaged(thread_id=thread_id, path=marks_path(session.stem), reason=str(error)))
+                marked = 0
+            files = (self.workspace.stat(path) for path in (log.path, checkpoint_path(session.stem)))
+            return SessionInfo(
+                thread_id=thread_id,
+                tenant=log.owner()[0],
+                messages=count,
+                unflushed=count - marked,
+                first_at=begun,
+                last_at=last[0].logged_at if last else begun,
+                size=sum(file.size for file in files if file is not None),
+                path=log.path,
+            )
+
+    def search(self, query: str, limit: int = 10, *, tenant: str | AnyTenant | None) -> list[SessionHit]:
+        """Find messages of earlier sessions, best first.
+
+        Args:
+            query: Any string; words in any script, compared without case and accents.
+            limit: At most so many hits.
+            tenant: Whose sessions; `None` = the shared root's.
+        """
+        terms = search.terms_of(query)
+        if not terms or limit <= 0:
+            return []
+        ranking = search.Ranking(terms)
+        for info in self.threads(tenant=tenant):
+            for position, text in self._texts(info.thread_id):
+                ranking.add(info.thread_id, position, text)
+        hits = (self._hit(found.thread_id, found.position, rank, terms) for rank, found in ranking.best(limit))
+        return [hit for hit in hits if hit is not None]
+
+    def _texts(self, thread_id: str) -> list[tuple[int, str]]:
+        newest: dict[object, tuple[int, str]] = {}
+        with self.pool.session(thread_id) as session:
+            session.log.refresh()
+            session.log.whole()
+            for _, line in session.log.read(sorted(session.log.entries)):
+                key = line.position if line.message_id is None else line.message_id
+                newest[key] = (line.position, search.text_of(session.log.body(line)))
+        return list(newest.values())
+
+    def _hit(self, thread_id: str, position: int, rank: float, terms: tuple[str, ...]) -> SessionHit | None:
+        with self.pool.session(thread_id) as session:
+            for _, line in session.log.read([position]):
+                body = session.log.body(line)
+                return SessionHit(
+                    thread_id=thread_id,
+                    position=position,
+                    role=body["type"],
+                    snippet=search.snippet(search.text_of(body), terms),
+                    said_at=line.logged_at,
+                    rank=rank,
+                )
+        return None
+
+    def _said(self, thread_id: str) -> list[LoggedMessage]:
+        return exports.newest_versions(self.read(thread_id))
+
+    # -- moving and removing ------------------------------------------------------------------------------------
+
+    def delete(self, thread_id: str) -> bool:
+        """Delete a session without flushing it: log, checkpoints, marks, and evicted files that no other one names.
+
+        Returns:
+            Whether there was anything.
+        """
+        with self.pool.writing(thread_id) as (session,):
+            evicted.release(self.workspace, session.stem, folder=self._evicted_folder)
+            paths = (checkpoint_path(session.stem), marks_path(session.stem), log_path(session.stem))
+            was_there = [self.workspace.delete(path) for path in paths]
+            self.pool.forget(thread_id)
+            session.cached.clear()
+            session.log.refresh()
+        return any(was_there)
+
+    def prune(self, before: datetime, *, only_flushed: bool = True) -> list[SessionInfo]:
+        """Delete the sessions whose last message is older than a moment.
+
+        A session that somebody holds a lease on (`session/<stem>`) is left for the next time.
+
+        Args:
+            before: The moment, aware.
+            only_flushed: Leave sessions with messages that no mark covers; `False` where nothing is flushed at all.
+
+        Returns:
+            What was deleted; each is told as `Deleted` too.
+        """
+        gone = []
+        for info in self.threads():
+            if info.last_at >= before or (only_flushed and info.unflushed):
+                continue
+            if self._delete_unused(info, before):
+                gone.append(info)
+        return gone
+
+    def _delete_unused(self, info: SessionInfo, before: datetime) -> bool:
+        lease = self.workspace.acquire_lease(f"session/{file_stem(info.thread_id)}", ttl=evicted.LEASE)
+        if lease is None:
+            return False
+        try:
+            now = self.info(info.thread_id)
+            if now is None or now.last_at >= before or self.has_open_writes(info.thread_id):
+                return False
+            self.delete(info.thread_id)
+        finally:
+            self.workspace.release_lease(lease)
+        reason = f"its last message is of {info.last_at:%Y-%m-%d}"
+        self.pool.tell(Deleted(thread_id=info.thread_id, tenant=info.tenant, path=info.path, reason=reason))
+        return True
+
+    def has_open_writes(self, thread_id: str) -> bool:
+        """Say whether the last checkpoint of a thread has writes that no step has taken up, such as an interrupt."""
+        from langgraph_harness_memory.sessions.checkpoints import has_open_writes  # noqa: PLC0415 - only to prune
+
+        with self.pool.session(thread_id) as session:
+            return has_open_writes(self.workspace, session)
+
+    def copy(self, source: str, target: str) -> dict[int, int]:
+        """Copy a thread's log and marks to another thread, after what that one holds.
+
+        Returns:
+            Position in the target by position in the source.
+
+        Raises:
+            TenantMismatch: The target belongs to another tenant.
+        """
+        if source == target:
+            return {}
+        with self.pool.writing(source, target) as (origin, copy):
+            return self.copy_held(origin, copy)
+
+    def copy_held(self, origin: Session, copy: Session) -> dict[int, int]:
+        """Copy between two sessions that are held for writing; see `copy`."""
+        if not origin.log.exists():
+            return {}
+        owner, is_settled = origin.log.owner()
+        copy.log.check_owner(owner)
+        copy.log.begin(owner, self.clock.now(), is_tentative=not is_settled)
+        origin.log.whole()
+        lines = [line for _, line in origin.log.read(sorted(origin.log.entries))]
+        new = [
+            NewMessage(
+                message_id=line.message_id,
+                content_hash=line.content_hash,
+                record=origin.log.body(line),
+                namespace=line.namespace,
+                logged_at=line.logged_at,
+            )
+            for line in lines
+        ]
+        moved = dict(zip((line.position for line in lines), self.place(copy.log, new, owner), strict=True))
+        marks = self._marks(origin)
+        marked = [there for here, there in moved.items() if here in marks]
+        if marked:
+            self._write_marks(copy, self._marks(copy).including(marked))
+        return moved
+
+    def export_openai(self, thread_id: str) -> str:
+        """Return a thread as one line of OpenAI chat JSONL; empty where there is nothing."""
+        return exports.openai_jsonl([logged.message for logged in self._said(thread_id)])
+
+    def export_langchain(self, thread_id: str) -> str:
+        """Return a thread's messages as LangChain dumps them: one JSON list."""
+        return exports.langchain_dump([logged.message for logged in self._said(thread_id)])
+
+    # -- the same without blocking the event loop -----------------------------------------------------------------
+
+    async def aappend(self, thread: ThreadRef, messages: Iterable[BaseMessage]) -> dict[str, int]:
+        """Twin of `append`; when cancelled, the outcome is waited for first."""
+        return await finish_in_thread(self.append, thread, list(messages))
+
+    async def aread(self, thread_id: str, *, start: int = 0, namespace: str | None = None) -> list[LoggedMessage]:
+        """Twin of `read`."""
+        return await finish_in_thread(self.read, thread_id, start=start, namespace=namespace)
+
+    async def atail(self, thread_id: str, count: int) -> list[LoggedMessage]:
+        """Twin of `tail`."""
+        return await finish_in_thread(self.tail, thread_id, count)
+
+    async def atenant(self, thread_id: str) -> str | None:
+        """Twin of `tenant`."""
+        return await finish_in_thread(self.tenant, thread_id)
+
+    async def acheck_tenant(self, thread: ThreadRef) -> None:
+        """Twin of `check_tenant`."""
+        await finish_in_thread(self.check_tenant, thread)
+
+    async def aflushed(self, thread_id: str) -> Marks:
+        """Twin of `flushed`."""
+        return await finish_in_thread(self.flushed, thread_id)
+
+    async def aunflushed(self, thread_id: str) -> list[LoggedMessage]:
+        """Twin of `unflushed`."""
+        return await finish_in_thread(self.unflushed, thread_id)
+
+    async def amark_flushed(self, thread: ThreadRef, positions: Iterable[int]) -> None:
+        """Twin of `mark_flushed`; when cancelled, the outcome is waited for first."""
+        await finish_in_thread(self.mark_flushed, thread, tuple(positions))
+
+    async def athreads(self, *, tenant: str | AnyTenant | None = ANY) -> list[SessionInfo]:
+        """Twin of `threads`."""
+        return await finish_in_thread(self.threads, tenant=tenant)
+
+    async def ainfo(self, thread_id: str) -> SessionInfo | None:
+        """Twin of `info`."""
+        return await finish_in_thread(self.info, thread_id)
+
+    async def asearch(self, query: str, limit: int = 10, *, tenant: str | AnyTenant | None) -> list[SessionHit]:
+        """Twin of `search`."""
+        return await finish_in_thread(self.search, query, limit, tenant=tenant)
+
+    async def adelete(self, thread_id: str) -> bool:
+        """Twin of `delete`; when cancelled, the outcome is waited for first."""
+        return await finish_in_thread(self.delete, thread_id)
+
+    async def aprune(self, before: datetime, *, only_flushed: bool = True) -> list[SessionInfo]:
+        """Twin of `prune`; when cancelled, the outcome is waited for first."""
+        return await finish_in_thread(self.prune, before, only_flushed=only_flushed)
+
+    async def acopy(self, source: str, target: str) -> dict[int, int]:
+        """Twin of `copy`; when cancelled, the outcome is waited for first."""
+        return await finish_in_thread(self.copy, source, target)
+
+    async def aexport_openai(self, thread_id: str) -> str:
+        """Twin of `export_openai`."""
+        return await finish_in_thread(self.export_openai, thread_id)
+
+    async def aexport_langchain(self, thread_id: str) -> str:
+        """Twin of `export_langchain`."""
+        return await finish_in_thread(self.export_langchain, thread_id)
+
+
+def _is_said(message: BaseMessage) -> bool:
+    return not isinstance(message, RemoveMessage) and form_of(message) is None
+
+
+def _unheard(_path: str, _reason: str) -> None:
+    """Take a report of damage that is made again when the session is opened."""
