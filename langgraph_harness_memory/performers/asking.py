@@ -134,6 +134,8 @@ def _start(function: Callable[[], T]) -> "Future[T]":
     context = contextvars.copy_context()
 
     def run() -> None:
+        if not call.set_running_or_notify_cancel():
+            return
         try:
             call.set_result(context.run(function))
         except BaseException as error:  # noqa: BLE001  whoever waits for the call gets it, interrupts too

@@ -43,9 +43,9 @@ def remove_lines(files: Workspace, step: RemoveLines) -> str | Conflict:
     stored = files.read(step.path)
     if stored is None or stored.version != step.expect:
         return Conflict()
-    kept = daily_log.without_lines(stored.data.decode("latin-1"), step.numbers)
+    kept = daily_log.without_lines(stored.data, step.numbers)
     try:
-        return files.replace(step.path, kept.encode("latin-1"), expect=step.expect)
+        return files.replace(step.path, kept, expect=step.expect)
     except VersionConflict:
         return Conflict()
 

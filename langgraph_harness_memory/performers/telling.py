@@ -76,7 +76,7 @@ class Teller:
         reason = getattr(event, "reason", None)
         if self._redact is None or not isinstance(reason, str):
             return event
-        return dataclasses.replace(event, reason=self._redact(reason))
+        return dataclasses.replace(event, reason=self._redact(reason))  # type: ignore[call-arg]  # it has one, see above
 
     def _call(self, event: Event) -> None:
         if self._on_event is None:

@@ -137,6 +137,7 @@ async def test_cancelling_the_caller_cancels_the_call() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    await asyncio.sleep(0.01)
     assert len(asyncio.all_tasks()) == 1
 
 
