@@ -1,0 +1,490 @@
+"""Connections to Postgres and the two short drivers that play an operation over them, sync and async.
+
+The one place that imports psycopg. Operations are generators (`postgres_sql.Work`): they yield queries and are sent
+rows. `play` asks once; `run` asks again after a broken connection, which is right for what may be asked twice; `write`
+looks first whether the write arrived.
+
+    down       `Unreachable` at once, and for a second nobody tries again: a turn waits once and not at every step
+    cut off    `CutOff`: the connection broke under way, so that a commit may or may not have happened
+    retried    deadlocks and serialization failures, which the server has undone by itself
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, TypeVar, cast
+
+from langgraph_harness_memory.errors import LockTimeout, MissingExtra, SettingError, WorkspaceError
+from langgraph_harness_memory.outcome import finish_in_thread
+from langgraph_harness_memory.workspace.postgres_schema import Migration, migrate
+from langgraph_harness_memory.workspace.postgres_sql import Begin, Query, Rows, Work, advisory_key
+
+try:
+    import psycopg
+    import psycopg_pool
+except ImportError as error:
+    raise MissingExtra("a workspace on Postgres", "postgres") from error
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+REACH_TIMEOUT = 2.0
+"""Seconds to wait for a connection before the server counts as down: a turn goes on without memory after it."""
+
+PAUSE_AFTER_FAILURE = 1.0
+"""Seconds in which operations fail at once after the server could not be reached."""
+
+TRIES = 3
+"""How often an operation is asked when connections break or the server chooses it as a deadlock's victim."""
+
+NETWORK = {
+    "connect_timeout": 3,
+    "keepalives": 1,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+    "application_name": "harness-memory",
+}
+"""A peer that vanished without a word is noticed within some 15 seconds."""
+
+UNDONE = frozenset({"40001", "40P01"})
+"""SQLSTATEs of transactions that the server has undone: serialization failure, deadlock."""
+
+SHUTTING_DOWN = frozenset({"57P01", "57P02", "57P03"})
+"""SQLSTATEs of a server that stops, crashed, or is not ready yet."""
+
+
+class Unreachable(WorkspaceError):
+    """Postgres cannot be reached; nothing was asked of it."""
+
+
+class CutOff(WorkspaceError):
+    """The connection to Postgres broke while an operation was under way; it may or may not have happened."""
+
+
+class _Queue:
+    """The threads of this process that want one advisory lock: only the first spends a connection on waiting."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+@dataclass(kw_only=True, eq=False)
+class _LoopPool:
+    """The connections of one event loop."""
+
+    loop: asyncio.AbstractEventLoop
+    pool: "psycopg_pool.AsyncConnectionPool[psycopg.AsyncConnection[Any]]"
+    opened: "weakref.WeakSet[psycopg.AsyncConnection[Any]]"
+
+
+@dataclass(kw_only=True, eq=False)
+class Connections:
+    """All connections of one process to one schema."""
+
+    conninfo: str
+    """A libpq connection string or URL, password included."""
+    schema: str
+    """A checked identifier."""
+    largest: int = 10
+    """Connections for operations, per process and per event loop; as many again for locks."""
+    _pools: "dict[str, psycopg_pool.ConnectionPool[psycopg.Connection[Any]]]" = field(default_factory=dict)
+    _loops: dict[int, _LoopPool] = field(default_factory=dict)
+    _inherited: list[Any] = field(default_factory=list)
+    _prepared: set[str] = field(default_factory=set)
+    _queues: "weakref.WeakValueDictionary[int, _Queue]" = field(default_factory=weakref.WeakValueDictionary)
+    _guard: threading.RLock = field(default_factory=threading.RLock)
+    _pid: int = field(default_factory=os.getpid)
+    _down_until: float = 0.0
+    _busy: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The server, user and database for messages, without the password."""
+        parts = psycopg.conninfo.conninfo_to_dict(self.conninfo)
+        user = f"{parts['user']}@" if parts.get("user") else ""
+        port = f":{parts['port']}" if parts.get("port") else ""
+        return f"postgresql://{user}{parts.get('host') or 'localhost'}{port}/{parts.get('dbname') or ''}"
+
+    # -- asking -----------------------------------------------------------------------------------------------------
+
+    def run(self, work: Callable[[], Work[T]]) -> T:
+        """Play an operation, again where the connection breaks: only for what may happen twice."""
+        for attempt in range(TRIES):
+            try:
+                return self.play(work)
+            except CutOff:
+                if attempt == TRIES - 1:
+                    raise
+                self._drop_broken()
+        raise AssertionError("the last try returns or raises")
+
+    async def arun(self, work: Callable[[], Work[T]]) -> T:
+        """Twin of `run`."""
+        for attempt in range(TRIES):
+            try:
+                return await self.aplay(work)
+            except CutOff:
+                if attempt == TRIES - 1:
+                    raise
+                await self._adrop_broken()
+        raise AssertionError("the last try returns or raises")
+
+    def write(self, work: Callable[[], Work[T]], arrived: Callable[[], Work[T | None]]) -> T:
+        """Play a write once; where it was cut off, look whether it arrived before it is played again.
+
+        Args:
+            work: The write.
+            arrived: Finds the write's result; `None` = it never arrived.
+        """
+        try:
+            return self.play(work)
+        except CutOff:
+            self._drop_broken()
+        found = self.run(arrived)
+        return self.run(work) if found is None else found
+
+    async def awrite(self, work: Callable[[], Work[T]], arrived: Callable[[], Work[T | None]]) -> T:
+        """Twin of `write`."""
+        try:
+            return await self.aplay(work)
+        except CutOff:
+            await self._adrop_broken()
+        found = await self.arun(arrived)
+        return await self.arun(work) if found is None else found
+
+    def play(self, work: Callable[[], Work[T]]) -> T:
+        """Play an operation once over a connection of the pool."""
+        for attempt in range(TRIES):
+            try:
+                with self._connection("operations") as connection:
+                    return _play(work(), connection)
+            except psycopg.Error as error:
+                if error.sqlstate not in UNDONE or attempt == TRIES - 1:
+                    raise self._told(error) from error
+        raise AssertionError("the last try returns or raises")
+
+    async def aplay(self, work: Callable[[], Work[T]]) -> T:
+        """Twin of `play`."""
+        for attempt in range(TRIES):
+            try:
+                async with self._aconnection() as connection:
+                    return await _aplay(work(), connection)
+            except psycopg.Error as error:
+                if error.sqlstate not in UNDONE or attempt == TRIES - 1:
+                    raise self._told(error) from error
+        raise AssertionError("the last try returns or raises")
+
+    # -- schema --------------------------------------------------------------------------------------------------------
+
+    def require(self, migrations: Sequence[Migration]) -> None:
+        """Bring the schema up to what a back end needs, once per process; replicas that start together agree."""
+        self._leave_parent()
+        names = {migration.__name__ for migration in migrations}
+        if names <= self._prepared:
+            return
+        self._check_up()
+        with self._guard:
+            try:
+                with psycopg.connect(self.conninfo, **_network(self.conninfo)) as connection:
+                    _play(migrate(self.schema, migrations), connection)
+            except psycopg.Error as error:
+                raise self._told(error, connecting=True) from error
+            self._prepared |= names
+
+    async def arequire(self, migrations: Sequence[Migration]) -> None:
+        """Twin of `require`."""
+        if self._pid == os.getpid() and {m.__name__ for m in migrations} <= self._prepared:
+            return
+        await finish_in_thread(self.require, migrations)
+
+    # -- locks ----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def hold(self, name: str, timeout: timedelta, *, what: str) -> Iterator[None]:
+        """Hold an advisory lock of this schema for a section.
+
+        The lock belongs to a transaction of its own, which poolers between us and the server keep on one connection.
+
+        Raises:
+            LockTimeout: Somebody else held it all the time.
+        """
+        key = advisory_key(self.schema, name)
+        deadline = time.monotonic() + timeout.total_seconds()
+        late = LockTimeout(
+            f"{what} in {self.shown} was locked by another process or thread for {timeout.total_seconds():g} s"
+        )
+        with self._guard:
+            queue = self._queues.setdefault(key, _Queue())
+        mine = queue.lock
+        if not mine.acquire(timeout=max(0.0, timeout.total_seconds())):
+            raise late
+        try:
+            with self._locking() as connection:
+                self._take(connection, key, deadline, late)
+                try:
+                    yield
+                finally:
+                    self._give_back(connection, what)
+        finally:
+            mine.release()
+
+    def _take(self, connection: "psycopg.Connection[Any]", key: int, deadline: float, late: LockTimeout) -> None:
+        wait = max(1, int((deadline - time.monotonic()) * 1000))
+        try:
+            connection.execute("BEGIN")
+            connection.execute(
+                "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', '0', true)",
+                [f"{wait}ms"],
+            )
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [key])
+        except psycopg.errors.LockNotAvailable as error:
+            connection.execute("ROLLBACK")
+            raise late from error
+        except psycopg.Error as error:
+            raise self._told(error) from error
+
+    def _give_back(self, connection: "psycopg.Connection[Any]", what: str) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except psycopg.Error as error:
+            # What the section did stands by its own versions; that the lock was lost under way is worth a line.
+            logger.warning("the lock %s was lost before its section ended: %s", what, error)
+
+    @contextmanager
+    def _locking(self) -> "Iterator[psycopg.Connection[Any]]":
+        """Take a connection for a lock, one that answers: a stale one would look like a lock that is lost."""
+        pool = self._pool("locks")
+        connection = self._taken(pool)
+        try:
+            connection.execute("SELECT 1")
+        except psycopg.Error:
+            pool.putconn(connection)
+            pool.check()
+            connection = self._taken(pool)
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    # -- pools ------------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close every connection of this process, those of event loops that ended included."""
+        with self._guard:
+            pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            pool.close()
+        self._end_dead_loops()
+
+    async def aclose(self) -> None:
+        """Close every connection of this event loop and of the sync methods."""
+        mine = self._loops.pop(id(asyncio.get_running_loop()), None)
+        if mine is not None:
+            await mine.pool.close()
+        await finish_in_thread(self.close)
+
+    @contextmanager
+    def _connection(self, purpose: str) -> "Iterator[psycopg.Connection[Any]]":
+        pool = self._pool(purpose)
+        connection = self._taken(pool)
+        self._busy += 1
+        try:
+            yield connection
+        finally:
+            self._busy -= 1
+            pool.putconn(connection)
+
+    def _taken(self, pool: "psycopg_pool.ConnectionPool[psycopg.Connection[Any]]") -> "psycopg.Connection[Any]":
+        self._check_up()
+        try:
+            return pool.getconn()
+        except (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
+            raise self._unreachable(error) from error
+
+    @asynccontextmanager
+    async def _aconnection(self) -> "AsyncIterator[psycopg.AsyncConnection[Any]]":
+        pool = await self._apool()
+        self._check_up()
+        try:
+            connection = await pool.getconn()
+        except (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
+            raise self._unreachable(error) from error
+        self._busy += 1
+        try:
+            yield connection
+        finally:
+            self._busy -= 1
+            await pool.putconn(connection)
+
+    def _pool(self, purpose: str) -> "psycopg_pool.ConnectionPool[psycopg.Connection[Any]]":
+        self._leave_parent()
+        with self._guard:
+            if purpose not in self._pools:
+                pool = psycopg_pool.ConnectionPool(
+                    self.conninfo,
+                    kwargs={"autocommit": True, **_network(self.conninfo)},
+                    name=f"harness-memory-{purpose}",
+                    open=False,
+                    **self._pool_settings(),
+                )
+                pool.open()
+                self._pools[purpose] = pool
+            return self._pools[purpose]
+
+    async def _apool(self) -> "psycopg_pool.AsyncConnectionPool[psycopg.AsyncConnection[Any]]":
+        self._leave_parent()
+        loop = asyncio.get_running_loop()
+        found = self._loops.get(id(loop))
+        if found is None or found.loop is not loop:
+            self._end_dead_loops()
+            opened: weakref.WeakSet[psycopg.AsyncConnection[Any]] = weakref.WeakSet()
+
+            async def remember(connection: "psycopg.AsyncConnection[Any]") -> None:
+                opened.add(connection)
+
+            pool = psycopg_pool.AsyncConnectionPool(
+                self.conninfo,
+                kwargs={"autocommit": True, **_network(self.conninfo)},
+                name="harness-memory-async",
+                open=False,
+                configure=remember,
+                **self._pool_settings(),
+            )
+            found = self._loops[id(loop)] = _LoopPool(loop=loop, pool=pool, opened=opened)
+        if found.pool.closed:
+            await found.pool.open()
+        return found.pool
+
+    def _pool_settings(self) -> dict[str, Any]:
+        return {
+            "min_size": 0,
+            "max_size": self.largest,
+            "timeout": REACH_TIMEOUT,
+            "reconnect_timeout": REACH_TIMEOUT / 2,
+            "max_idle": 120.0,
+        }
+
+    def _end_dead_loops(self) -> None:
+        """Close the sockets of event loops that ended without `aclose`; nobody can await them any more."""
+        for key, dead in list(self._loops.items()):
+            if dead.loop.is_closed():
+                del self._loops[key]
+                for connection in list(dead.opened):
+                    connection.pgconn.finish()
+
+    def _drop_broken(self) -> None:
+        for pool in list(self._pools.values()):
+            pool.check()
+
+    async def _adrop_broken(self) -> None:
+        await (await self._apool()).check()
+
+    def _leave_parent(self) -> None:
+        """In a forked child, leave the parent's connections alone and begin anew."""
+        if self._pid == os.getpid():
+            return
+        self._inherited += [self._pools, self._loops]  # kept: ending them would speak on the parent's sockets
+        self._pools, self._loops, self._busy, self._pid = {}, {}, 0, os.getpid()
+        self._guard, self._queues = threading.RLock(), weakref.WeakValueDictionary()
+
+    # -- errors --------------------------------------------------------------------------------------------------------------
+
+    def _check_up(self) -> None:
+        if time.monotonic() < self._down_until:
+            raise Unreachable(f"{self.shown} could not be reached a moment ago: not tried again yet")
+
+    def _unreachable(self, error: Exception) -> WorkspaceError:
+        if self._busy >= self.largest:
+            return Unreachable(f"all {self.largest} connections to {self.shown} are busy: raise max_connections")
+        self._down_until = time.monotonic() + PAUSE_AFTER_FAILURE
+        return Unreachable(f"{self.shown} cannot be reached: {error}")
+
+    def _told(self, error: psycopg.Error, *, connecting: bool = False) -> WorkspaceError:
+        """Turn what psycopg says into this package's errors, without the password."""
+        text = " ".join(str(error).split()) or type(error).__name__
+        if connecting and isinstance(error, psycopg.OperationalError):
+            return self._unreachable(error)
+        lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+        if lost or error.sqlstate in SHUTTING_DOWN:
+            return CutOff(f"the connection to {self.shown} broke: {text}")
+        return WorkspaceError(f"{self.shown} could not do what was asked: {text}")
+
+
+def _play(work: Work[T], connection: "psycopg.Connection[Any]") -> T:
+    """Play an operation's queries; what raises undoes its transaction."""
+    rows: Rows | None = None
+    with ExitStack() as stack, contextlib.closing(work):
+        while True:
+            try:
+                step = next(work) if rows is None else work.send(rows)
+            except StopIteration as end:
+                return cast("T", end.value)
+            match step:
+                case Begin():
+                    stack.enter_context(connection.transaction())
+                    rows = []
+                case Query():
+                    cursor = connection.execute(step.text.encode(), step.values)
+                    rows = cursor.fetchall() if cursor.description else []
+
+
+async def _aplay(work: Work[T], connection: "psycopg.AsyncConnection[Any]") -> T:
+    rows: Rows | None = None
+    async with AsyncExitStack() as stack:
+        with contextlib.closing(work):
+            while True:
+                try:
+                    step = next(work) if rows is None else work.send(rows)
+                except StopIteration as end:
+                    return cast("T", end.value)
+                match step:
+                    case Begin():
+                        await stack.enter_async_context(connection.transaction())
+                        rows = []
+                    case Query():
+                        cursor = await connection.execute(step.text.encode(), step.values)
+                        rows = await cursor.fetchall() if cursor.description else []
+
+
+def _network(conninfo: str) -> dict[str, Any]:
+    """Return the network settings that the connection string leaves open."""
+    said = psycopg.conninfo.conninfo_to_dict(conninfo)
+    return {key: value for key, value in NETWORK.items() if key not in said}
+
+
+def checked_schema(name: str) -> str:
+    """Check a schema's name.
+
+    Raises:
+        SettingError: It is no plain identifier.
+    """
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name.startswith("pg_"):
+        raise SettingError.refused(
+            "schema", name, "give lower-case letters, digits and '_', at most 63, not beginning with 'pg_'"
+        )
+    return name
+
+
+def split_schema(url: str) -> tuple[str, str | None]:
+    """Take `schema=name` out of a URL's query, since libpq knows no such parameter.
+
+    Returns:
+        The rest of the URL, and the schema if one was named.
+    """
+    head, mark, query = url.partition("?")
+    items = [item for item in query.split("&") if item] if mark else []
+    schemas = [item.removeprefix("schema=") for item in items if item.startswith("schema=")]
+    rest = "&".join(item for item in items if not item.startswith("schema="))
+    return (f"{head}?{rest}" if rest else head), (schemas[-1] if schemas else None)
