@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -38,47 +38,51 @@ class Flush:
     """Do not wait for `min_new_tokens`."""
 
 
+Work = Callable[[Flush], object]
+"""Does one flush."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    entry: Flush
+    work: Work
+    context: contextvars.Context
+
+
 class FlushQueue:
     """Flushes many threads at once, and one thread never twice at a time.
 
-    Args:
-        flush: Does one flush; it sees the context variables of whoever queued it, but not their run: its model calls
-            belong to no stream.
-        aflush: Its twin on an event loop.
+    It holds on to nobody: what is queued keeps its memory alive until it is done, an empty queue keeps nothing.
     """
 
-    def __init__(self, flush: Callable[[Flush], object], aflush: Callable[[Flush], Awaitable[object]]) -> None:
-        self._flush = flush
-        self._aflush = aflush
+    def __init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
         self._process = os.getpid()
         self._changed = threading.Condition()
-        self._waiting: OrderedDict[ThreadRef, tuple[Flush, contextvars.Context]] = OrderedDict()
+        self._waiting: OrderedDict[ThreadRef, _Queued] = OrderedDict()
         self._running: set[ThreadRef] = set()
         self._workers = 0
 
-    def soon(self, entry: Flush) -> None:
-        """Queue a flush; a thread that waits already is not queued twice."""
+    def soon(self, entry: Flush, work: Work) -> None:
+        """Queue a flush; a thread that waits already is not queued twice.
+
+        Args:
+            entry: What is to be flushed.
+            work: Does it; it sees the context variables of the caller, but not the caller's run: its model calls belong
+                to no stream.
+        """
         if os.getpid() != self._process:  # a fork inherits the queue and no worker; the parent flushes what it queued
             self._begin()
         with self._changed:
             waiting = self._waiting.get(entry.thread)
-            if waiting is None or (entry.everything and not waiting[0].everything):
-                self._waiting[entry.thread] = (entry, contextvars.copy_context())
+            if waiting is None or (entry.everything and not waiting.entry.everything):
+                self._waiting[entry.thread] = _Queued(entry, work, contextvars.copy_context())
             if self._workers < min(WORKERS, len(self._waiting) + len(self._running)):
                 self._workers += 1
                 threading.Thread(target=self._work, daemon=True, name="harness-memory-flush").start()
             self._changed.notify_all()
-
-    def now(self, entry: Flush) -> None:
-        """Flush and wait for it."""
-        self._flush(entry)
-
-    async def anow(self, entry: Flush) -> None:
-        """Flush and wait for it, on the event loop."""
-        await self._aflush(entry)
 
     def drain(self, timeout: timedelta) -> bool:
         """Wait until nothing is queued or running.
@@ -98,20 +102,20 @@ class FlushQueue:
 
     def _work(self) -> None:
         try:
-            while (taken := self._take()) is not None:
-                entry, context = taken
+            while (queued := self._take()) is not None:
                 try:
-                    context.run(self._do, entry)
+                    queued.context.run(_outside_the_run, queued)
                 except Exception:
-                    log.exception("a flush of thread %r ended badly; it is tried again", entry.thread.thread_id)
+                    log.exception("a flush of thread %r ended badly; it is tried again", queued.entry.thread.thread_id)
                 finally:
-                    self._done(entry)
+                    self._done(queued.entry)
+                del queued  # an idle worker keeps no memory alive
         finally:
             with self._changed:
                 self._workers -= 1
                 self._changed.notify_all()
 
-    def _take(self) -> tuple[Flush, contextvars.Context] | None:
+    def _take(self) -> _Queued | None:
         with self._changed:
             while True:
                 thread = next((thread for thread in self._waiting if thread not in self._running), None)
@@ -126,6 +130,7 @@ class FlushQueue:
             self._running.discard(entry.thread)
             self._changed.notify_all()
 
-    def _do(self, entry: Flush) -> None:
-        var_child_runnable_config.set(None)
-        self._flush(entry)
+
+def _outside_the_run(queued: _Queued) -> None:
+    var_child_runnable_config.set(None)
+    queued.work(queued.entry)

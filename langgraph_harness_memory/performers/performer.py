@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Protocol
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -19,7 +19,7 @@ from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.performers import files
 from langgraph_harness_memory.performers.asking import Models, aask, ask
 from langgraph_harness_memory.performers.attempting import PROPAGATED
-from langgraph_harness_memory.performers.background import Flush, FlushQueue
+from langgraph_harness_memory.performers.background import Flush
 from langgraph_harness_memory.performers.calling import IsOverflow, watch_tokens
 from langgraph_harness_memory.performers.flushing import append_flushed
 from langgraph_harness_memory.performers.telling import Teller
@@ -56,6 +56,22 @@ Call = Callable[[Sequence[BaseMessage]], Any]
 """Sends the agent's request with these messages."""
 
 
+class Flushes(Protocol):
+    """Flushes a thread, now or soon."""
+
+    def soon(self, entry: Flush, /) -> None:
+        """Have it done in the background."""
+        ...
+
+    def now(self, entry: Flush, /) -> object:
+        """Do it and wait."""
+        ...
+
+    def anow(self, entry: Flush, /) -> Awaitable[object]:
+        """Do it and wait, on the event loop."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
     """What differs from one model call of an agent to the next."""
@@ -80,7 +96,7 @@ class Performer:
     clock: Clock
     timezone: tzinfo | None
     models: Models
-    flushes: FlushQueue
+    flushes: Flushes
     is_overflow: IsOverflow
     eviction_path: str
     backups: int
@@ -105,7 +121,8 @@ class Performer:
                 case AskModel():
                     return ask(self.models, step)
                 case QueueFlush(wait=True):
-                    return self.flushes.now(self._flush(step))
+                    self.flushes.now(self._flush(step))
+                    return None
                 case _:
                     return self._done(step, self._act(step))
         except PROPAGATED:
@@ -125,7 +142,8 @@ class Performer:
                 case AskModel():
                     return await aask(self.models, step)
                 case QueueFlush(wait=True):
-                    return await self.flushes.anow(self._flush(step))
+                    await self.flushes.anow(self._flush(step))
+                    return None
                 case QueueFlush() | Now():
                     return self._act(step)
                 case _:
@@ -172,7 +190,8 @@ class Performer:
             case AppendSessionLog():
                 return Logged(positions=self.sessions.append(step.thread, step.messages))
             case QueueFlush():
-                return self.flushes.soon(self._flush(step))
+                self.flushes.soon(self._flush(step))
+                return None
             case ReadUnflushed():
                 return tuple(self.sessions.unflushed(step.thread.thread_id))
             case ReadLogged():

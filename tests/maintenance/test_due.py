@@ -13,9 +13,8 @@ from langgraph_harness_memory.maintenance.due import due
 
 NOW = datetime(2026, 4, 12, 12, 0, tzinfo=UTC)
 CONFIG = MaintenanceConfig()
-moments = st.none() | st.datetimes(
-    min_value=datetime(2020, 1, 1), max_value=datetime(2035, 1, 1), timezones=st.just(UTC)
-)
+FIRST, LAST = (datetime(year, 1, 1) for year in (2020, 2035))  # noqa: DTZ001  hypothesis takes naive bounds
+moments = st.none() | st.datetimes(min_value=FIRST, max_value=LAST, timezones=st.just(UTC))
 
 
 def ago(**kwargs: int) -> datetime:
@@ -70,9 +69,7 @@ def test_state_survives_its_file(
     ticked: datetime | None, consolidated: datetime | None, requested: datetime | None, tenant: str | None
 ) -> None:
     """What is written is read back."""
-    state = MaintenanceState(
-        tenant=tenant, ticked_at=ticked, consolidated_at=consolidated, requested_at=requested
-    )
+    state = MaintenanceState(tenant=tenant, ticked_at=ticked, consolidated_at=consolidated, requested_at=requested)
     assert maintenance_state.parse(maintenance_state.render(state)) == state
 
 
@@ -84,7 +81,15 @@ def test_zone_of_a_moment_does_not_matter() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"nonsense", b"[1]", b'{"ticked_at": 5, "tenant": 7}', b'{"ticked_at": "2026-04-12T12:00:00"}', b"\xff\xfe", b'"x"'],
+    [
+        b"",
+        b"nonsense",
+        b"[1]",
+        b'{"ticked_at": 5, "tenant": 7}',
+        b'{"ticked_at": "2026-04-12T12:00:00"}',
+        b"\xff\xfe",
+        b'"x"',
+    ],
 )
 def test_damaged_state_counts_as_never(data: bytes) -> None:
     """A file that cannot be read costs one run too many, never an error."""

@@ -64,7 +64,12 @@ def test_answer_holds_text_usage_and_no_reasoning() -> None:
     """The answer's text joins text blocks and leaves reasoning out; the provider's count is passed on."""
     reply = Reply(text=[{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "facts"}], usage=(10, 5))
     for answer in both(Models(agent=ScriptedChatModel(script=[reply], repeat=True)), question()):
-        assert (answer.text, answer.total_tokens, answer.truncated, answer.has_tool_calls) == ("facts", 15, False, False)
+        assert (answer.text, answer.total_tokens, answer.truncated, answer.has_tool_calls) == (
+            "facts",
+            15,
+            False,
+            False,
+        )
 
 
 def test_answer_says_when_it_was_cut_off_or_called_a_tool() -> None:
@@ -146,7 +151,9 @@ def test_internal_calls_are_tagged() -> None:
     seen: list[tuple[list[str], dict[str, Any]]] = []
 
     class Watch(BaseCallbackHandler):
-        def on_chat_model_start(self, serialized: Any, messages: Any, *, tags: Any, metadata: Any, **kwargs: Any) -> None:
+        def on_chat_model_start(
+            self, serialized: Any, messages: Any, *, tags: Any, metadata: Any, **kwargs: Any
+        ) -> None:
             seen.append((tags, metadata))
 
     model = ScriptedChatModel(script=["x"], repeat=True, callbacks=[Watch()])
@@ -154,7 +161,11 @@ def test_internal_calls_are_tagged() -> None:
     assert len(seen) == 2
     for tags, metadata in seen:
         assert TAG_NOSTREAM in tags
-        assert (metadata["lc_source"], metadata["harness_memory"], metadata["team"]) == ("memory_flush", "flush", "blue")
+        assert (metadata["lc_source"], metadata["harness_memory"], metadata["team"]) == (
+            "memory_flush",
+            "flush",
+            "blue",
+        )
 
 
 def test_each_question_goes_to_its_model() -> None:

@@ -1,12 +1,10 @@
 """The queue of flushes."""
 
-import asyncio
 import contextvars
 import threading
 import time
 from datetime import timedelta
 
-import pytest
 from langchain_core.runnables.config import var_child_runnable_config
 
 from langgraph_harness_memory.identifiers import ThreadRef
@@ -19,10 +17,6 @@ def entry(thread_id: str) -> Flush:
     return Flush(thread=ThreadRef(thread_id=thread_id), model=None)
 
 
-async def never(_: Flush) -> None:
-    raise AssertionError("nobody waits here")
-
-
 def test_queued_flush_runs_behind_the_caller_and_drains() -> None:
     """Queueing returns at once; draining waits for the end."""
     done: list[str] = []
@@ -31,10 +25,10 @@ def test_queued_flush_runs_behind_the_caller_and_drains() -> None:
         time.sleep(0.05)
         done.append(e.thread.thread_id)
 
-    queue = FlushQueue(flush, never)
+    queue = FlushQueue()
     start = time.monotonic()
-    queue.soon(entry("a"))
-    queue.soon(entry("b"))
+    queue.soon(entry("a"), flush)
+    queue.soon(entry("b"), flush)
     assert time.monotonic() - start < 0.04
     assert queue.drain(SECOND * 5)
     assert sorted(done) == ["a", "b"]
@@ -55,9 +49,9 @@ def test_one_thread_is_never_flushed_twice_at_once_and_waits_once() -> None:
             running -= 1
             done += 1
 
-    queue = FlushQueue(flush, never)
+    queue = FlushQueue()
     for _ in range(10):
-        queue.soon(entry("a"))
+        queue.soon(entry("a"), flush)
     assert queue.drain(SECOND * 5)
     assert (most, done) == (1, 2) or (most, done) == (1, 1)
 
@@ -71,9 +65,9 @@ def test_failing_flush_does_not_stop_the_next() -> None:
             raise ValueError("no")
         done.append(e.thread.thread_id)
 
-    queue = FlushQueue(flush, never)
-    queue.soon(entry("bad"))
-    queue.soon(entry("good"))
+    queue = FlushQueue()
+    queue.soon(entry("bad"), flush)
+    queue.soon(entry("good"), flush)
     assert queue.drain(SECOND * 5)
     assert done == ["good"]
 
@@ -81,8 +75,8 @@ def test_failing_flush_does_not_stop_the_next() -> None:
 def test_drain_gives_up_in_time() -> None:
     """Closing is never held up longer than its timeout."""
     release = threading.Event()
-    queue = FlushQueue(lambda _: release.wait(20), never)
-    queue.soon(entry("a"))
+    queue = FlushQueue()
+    queue.soon(entry("a"), lambda _: release.wait(20))
     start = time.monotonic()
     assert not queue.drain(SECOND / 20)
     assert time.monotonic() - start < 2
@@ -94,27 +88,13 @@ def test_worker_sees_the_callers_context_but_not_its_run() -> None:
     """A user's context variables come along; the run's callbacks and stream do not."""
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("key", default="none")
     seen: list[object] = []
-    queue = FlushQueue(lambda _: seen.append((variable.get(), var_child_runnable_config.get())), never)
+    queue = FlushQueue()
 
     def queue_in_a_run() -> None:
         variable.set("mine")
         var_child_runnable_config.set({"tags": ["run"]})
-        queue.soon(entry("a"))
+        queue.soon(entry("a"), lambda _: seen.append((variable.get(), var_child_runnable_config.get())))
 
     contextvars.copy_context().run(queue_in_a_run)
     assert queue.drain(SECOND * 5)
     assert seen == [("mine", None)]
-
-
-@pytest.mark.asyncio
-async def test_waiting_flush_is_awaited() -> None:
-    """An inline flush of an async run does not block the loop."""
-    done: list[str] = []
-
-    async def aflush(e: Flush) -> None:
-        await asyncio.sleep(0.01)
-        done.append(e.thread.thread_id)
-
-    queue = FlushQueue(lambda _: None, aflush)
-    await queue.anow(entry("a"))
-    assert done == ["a"]

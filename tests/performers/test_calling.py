@@ -30,7 +30,9 @@ def test_call_without_text_that_streams_a_tool_call_counts() -> None:
 
 def test_failure_before_the_first_token_leaves_nothing_seen() -> None:
     """An error in place of the first token has shown nothing."""
-    model = ScriptedChatModel(script=[Failure(error=ValueError("too long")), Failure(error=ValueError("torn"), text="ab")])
+    model = ScriptedChatModel(
+        script=[Failure(error=ValueError("too long")), Failure(error=ValueError("torn"), text="ab")]
+    )
     with watch_tokens() as tokens, pytest.raises(ValueError, match="too long"):
         list(model.stream([HumanMessage("?")]))
     assert not tokens.seen

@@ -61,5 +61,7 @@ def test_degradation_is_told_once_per_cause_until_it_works_again(caplog: pytest.
 def test_secrets_do_not_reach_an_event() -> None:
     """What a provider's error repeats of a key is redacted."""
     events: list[Any] = []
-    Teller(events.append, redact=lambda text: text.replace("sk-123", "[REDACTED]")).tell(FlushFailed(reason="bad key sk-123"))
+    Teller(events.append, redact=lambda text: text.replace("sk-123", "[REDACTED]")).tell(
+        FlushFailed(reason="bad key sk-123")
+    )
     assert events[0].reason == "bad key [REDACTED]"
