@@ -34,8 +34,11 @@ class Index(Protocol):
         """Find the lines that answer a query, best first; any string is a valid query."""
         ...
 
-    def index_text(self, path: str, text: str) -> None:
-        """Bring the rows of one file up to date with its text, by the lines that changed; an empty text removes them."""
+    def index_text(self, path: str, text: str, *, purge: bool = False) -> None:
+        """Bring the rows of one file up to date with its text, by the lines that changed; an empty text removes them.
+
+        With `purge` no byte of rows that are gone stays in the back end's store.
+        """
         ...
 
     def reindex(self) -> None:
@@ -49,5 +52,5 @@ class Index(Protocol):
     async def asearch(
         self, query: str, limit: int = 10, since: Day | None = None, until: Day | None = None
     ) -> list[SearchHit]: ...
-    async def aindex_text(self, path: str, text: str) -> None: ...
+    async def aindex_text(self, path: str, text: str, *, purge: bool = False) -> None: ...
     async def areindex(self) -> None: ...

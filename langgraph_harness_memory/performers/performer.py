@@ -239,7 +239,7 @@ class Performer:
     def _index_file(self, step: IndexFile) -> None:
         found = files.read(self._files(step.tenant), step.path)
         index = self.index().for_tenant(step.tenant)
-        index.index_text(step.path, "" if found is None else found.text)
+        index.index_text(step.path, "" if found is None else found.text, purge=step.purge)
 
     def _done(self, step: Step, answer: Any) -> Any:
         self.teller.works(WHAT.get(type(step), type(step).__name__))
