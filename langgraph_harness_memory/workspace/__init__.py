@@ -57,8 +57,10 @@ class Workspace(Protocol):
     do. Each has an `a…` twin.
     """
 
-    name: str
-    """What to call this workspace in messages: a folder, or a URL without its password."""
+    @property
+    def name(self) -> str:
+        """What to call this workspace in messages: a folder, or a URL without its password."""
+        ...
 
     def under(self, folder: str) -> "Workspace":
         """Return the workspace rooted at a folder of this one; locks and leases are of that folder too."""
