@@ -28,10 +28,10 @@ class MaintenanceState:
     """When a flush last asked for a consolidation that has not begun yet; aware."""
 
 
-def parse(data: bytes) -> MaintenanceState:
+def parse(text: str) -> MaintenanceState:
     """Read a state; unknown fields and bad values count as never written."""
     try:
-        fields = json.loads(data)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         return MaintenanceState()
     if not isinstance(fields, dict):
@@ -45,7 +45,7 @@ def parse(data: bytes) -> MaintenanceState:
     )
 
 
-def render(state: MaintenanceState) -> bytes:
+def render(state: MaintenanceState) -> str:
     """Write a state as one line of JSON."""
     fields: dict[str, Any] = {"v": VERSION}
     if state.tenant is not None:
@@ -54,7 +54,7 @@ def render(state: MaintenanceState) -> bytes:
         moment = getattr(state, name)
         if moment is not None:
             fields[name] = moment.astimezone(UTC).isoformat()
-    return json.dumps(fields).encode() + b"\n"
+    return json.dumps(fields) + "\n"
 
 
 def _moment(value: object) -> datetime | None:

@@ -38,7 +38,15 @@ class Expired:
     """Archived logs that were deleted."""
 
 
-def expire(tenant: str | None, config: MaintenanceConfig, *, merges: bool = True) -> Steps[Expired]:
+class _StepFailed(Exception):
+    """A step failed; the rest of this tenant's logs wait for the next tick."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.reason)
+        self.failed = failed
+
+
+def expire(tenant: str | None, config: MaintenanceConfig, *, merges: bool = True) -> Steps[Expired | Failed]:
     """Archive old daily logs of a tenant and delete old archived ones.
 
     Args:
@@ -46,9 +54,18 @@ def expire(tenant: str | None, config: MaintenanceConfig, *, merges: bool = True
         config: The retentions.
         merges: Whether consolidation is on. Where it is off nothing waits for it.
 
-    Raises:
-        Exception: What a step failed with; nothing is half done by it.
+    Returns:
+        What moved and went; `Failed` when a step failed, and nothing is half done by it.
     """
+    try:
+        return (yield from _expire(tenant, config, merges=merges))
+    except _StepFailed as stop:
+        return stop.failed
+    except ValueError as error:  # a damaged consolidation state: nothing counts as merged
+        return Failed(error=error)
+
+
+def _expire(tenant: str | None, config: MaintenanceConfig, *, merges: bool) -> Steps[Expired]:
     today = (yield from now()).date()
     listed = _must((yield from list_files(tenant, daily_log.FOLDER)))
     logs = [(day, path) for path in listed if (day := daily_log.day_of(path))]
@@ -105,5 +122,5 @@ def _is_merged(tenant: str | None, day: date, path: str, state: ConsolidationSta
 
 def _must(answer: T | Failed) -> T:
     if isinstance(answer, Failed):
-        raise answer.error
+        raise _StepFailed(answer)
     return answer

@@ -1,54 +1,45 @@
 """The persisted throttle of each root, and which roots there are."""
 
+import dataclasses
 from collections.abc import Callable, Iterable
 
-from langgraph_harness_memory.errors import VersionConflict
+from langgraph_harness_memory.errors import WorkspaceError
 from langgraph_harness_memory.formats import maintenance_state
 from langgraph_harness_memory.formats.maintenance_state import MaintenanceState
 from langgraph_harness_memory.identifiers import tenant_root
+from langgraph_harness_memory.steps import Conflict, Failed, Steps, WriteText, read_text, write_text
 from langgraph_harness_memory.workspace import Workspace
+from langgraph_harness_memory.workspace import read_text as text_of
 
 USERS = "users"
 """Folder of the tenants' roots."""
 
-RETRIES = 5
-"""Tries of a write that another process was faster with; each try is one more process that has just written."""
+ATTEMPTS = 6
+"""Tries of a write; each that fails is one more process that has just written."""
 
 
-def root(workspace: Workspace, tenant: str | None) -> Workspace:
-    """Return the workspace of a tenant's memory."""
-    return workspace if tenant is None else workspace.under(str(tenant_root(tenant)))
+def read_state(tenant: str | None) -> Steps[MaintenanceState]:
+    """Read what is known of a root's earlier runs; nothing where it cannot be read."""
+    found = yield from read_text(tenant, maintenance_state.PATH)
+    return MaintenanceState() if found is None or isinstance(found, Failed) else maintenance_state.parse(found.text)
 
 
-def read_state(workspace: Workspace, tenant: str | None) -> MaintenanceState:
-    """Read what is known of a root's earlier runs."""
-    stored = root(workspace, tenant).read(maintenance_state.PATH)
-    return MaintenanceState() if stored is None else maintenance_state.parse(stored.data)
-
-
-def update_state(
-    workspace: Workspace, tenant: str | None, change: Callable[[MaintenanceState], MaintenanceState]
-) -> MaintenanceState:
-    """Change what is known of a root's earlier runs, whatever other processes write meanwhile.
-
-    Raises:
-        VersionConflict: Others were faster each time.
-    """
-    files = root(workspace, tenant)
-    for left in range(RETRIES, -1, -1):
-        stored = files.read(maintenance_state.PATH)
-        state = change(MaintenanceState() if stored is None else maintenance_state.parse(stored.data))
-        data = maintenance_state.render(state)
-        try:
-            files.replace(
-                maintenance_state.PATH, data, expect=None if stored is None else stored.version, create=stored is None
-            )
-        except VersionConflict:
-            if not left:
-                raise
-        else:
-            break
-    return state
+def change_state(
+    tenant: str | None, change: Callable[[MaintenanceState], MaintenanceState]
+) -> Steps[MaintenanceState | Failed]:
+    """Change what is known of a root's earlier runs, whatever other processes write meanwhile."""
+    for _ in range(ATTEMPTS):
+        found = yield from read_text(tenant, maintenance_state.PATH)
+        if isinstance(found, Failed):
+            return found
+        old = maintenance_state.parse(found.text) if found else MaintenanceState()
+        new = dataclasses.replace(change(old), tenant=tenant)
+        text = maintenance_state.render(new)
+        step = WriteText(tenant=tenant, path=maintenance_state.PATH, text=text, expect=found.version if found else None)
+        written = yield from write_text(step)
+        if not isinstance(written, Conflict):
+            return written if isinstance(written, Failed) else new
+    return Failed(error=WorkspaceError(f"{maintenance_state.PATH} changed {ATTEMPTS} times while it was written"))
 
 
 def known_tenants(workspace: Workspace, seen: Iterable[str | None] = ()) -> list[str | None]:
@@ -60,10 +51,10 @@ def known_tenants(workspace: Workspace, seen: Iterable[str | None] = ()) -> list
     """
     found = {tenant for tenant in seen if tenant is not None}
     for stem in workspace.folders(USERS):
-        stored = workspace.read(f"{USERS}/{stem}/{maintenance_state.PATH}")
-        tenant = None if stored is None else maintenance_state.parse(stored.data).tenant
-        if tenant is not None and str(tenant_root(tenant)) == f"{USERS}/{stem}":
+        stored = text_of(workspace, f"{USERS}/{stem}/{maintenance_state.PATH}")
+        named = None if stored is None else maintenance_state.parse(stored[0]).tenant
+        # A plain id spells its folder, so that files put there by hand are looked after too.
+        tenant = stem if named is None else named
+        if str(tenant_root(tenant)) == f"{USERS}/{stem}":
             found.add(tenant)
-        elif tenant is None and str(tenant_root(stem)) == f"{USERS}/{stem}":
-            found.add(stem)  # a plain id spells its folder, so that files put there by hand are looked after too
     return [None, *sorted(found)]

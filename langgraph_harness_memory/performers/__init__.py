@@ -17,7 +17,7 @@ propagate.
 from langgraph_harness_memory.performers.asking import Models
 from langgraph_harness_memory.performers.attempting import aattempt, attempt
 from langgraph_harness_memory.performers.background import Flush, FlushQueue
-from langgraph_harness_memory.performers.performer import Flushes, Performer, Turn
+from langgraph_harness_memory.performers.performer import Caller, Flushes, Performer
 from langgraph_harness_memory.performers.telling import Teller
 
-__all__ = ["Flush", "FlushQueue", "Flushes", "Models", "Performer", "Teller", "Turn", "aattempt", "attempt"]
+__all__ = ["Caller", "Flush", "FlushQueue", "Flushes", "Models", "Performer", "Teller", "aattempt", "attempt"]

@@ -63,6 +63,10 @@ class Models:
             raise ModelUnavailable(f"no chat model for {step.purpose}: pass model= to HarnessMemory")
         return chosen
 
+    def are_rules(self, model: BaseChatModel) -> bool:
+        """Say whether a model is the extractor, chosen or passed by the user."""
+        return self.rules is not None and isinstance(model, type(self.rules))
+
     def config(self, step: AskModel) -> RunnableConfig:
         """Return the config of an internal call: invisible in the user's stream, recognisable in a trace."""
         metadata = {"lc_source": SOURCES[step.purpose], "harness_memory": step.purpose, **self.metadata}
@@ -77,7 +81,7 @@ def ask(models: Models, step: AskModel) -> Answer:
     """
     model = models.choose(step)
     message = _within(step.timeout, functools.partial(_invoke, model, step.messages, models.config(step)))
-    return _answer(message, by_rules=model is models.rules)
+    return _answer(message, by_rules=models.are_rules(model))
 
 
 async def aask(models: Models, step: AskModel) -> Answer:
@@ -90,7 +94,7 @@ async def aask(models: Models, step: AskModel) -> Answer:
         # A thread of our own: one of the loop's executor would hold up the interpreter's exit if the model never returns.
         call = _start(functools.partial(_invoke, model, step.messages, config))
         message = await _awithin(step.timeout, _outcome(call))
-    return _answer(message, by_rules=model is models.rules)
+    return _answer(message, by_rules=models.are_rules(model))
 
 
 def _is_native_async(model: BaseChatModel) -> bool:

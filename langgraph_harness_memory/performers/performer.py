@@ -73,7 +73,7 @@ class Flushes(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Turn:
+class Caller:
     """What differs from one model call of an agent to the next."""
 
     model: BaseChatModel | None = None
@@ -86,7 +86,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Performer:
-    """Does steps. Immutable: `in_turn` gives the one that serves a turn."""
+    """Does steps. Immutable: `for_caller` gives the one that serves a turn."""
 
     workspace: Workspace
     sessions: SessionLog
@@ -103,11 +103,11 @@ class Performer:
     """Earlier versions of a replaced file that are kept."""
     screen_evicted: Callable[[str], str] | None = None
     """Takes out of an evicted text what may not reach the disk; `None` = it stays as it was."""
-    turn: Turn = dataclasses.field(default_factory=Turn)
+    caller: Caller = dataclasses.field(default_factory=Caller)
 
-    def in_turn(self, turn: Turn) -> "Performer":
+    def for_caller(self, caller: Caller) -> "Performer":
         """Return the performer of one model call of an agent."""
-        return dataclasses.replace(self, turn=turn, models=dataclasses.replace(self.models, agent=turn.model))
+        return dataclasses.replace(self, caller=caller, models=dataclasses.replace(self.models, agent=caller.model))
 
     def perform(self, step: Step) -> Any:
         """Do one step and return its answer."""
@@ -154,22 +154,22 @@ class Performer:
             return self._failed(step, error)
 
     def _call(self, step: CallModel) -> Called | Overflowed:
-        if self.turn.call is None:
+        if self.caller.call is None:
             raise TypeError("a rule asked for the agent's call outside a turn")
         with watch_tokens() as tokens:
             try:
-                return Called(result=self.turn.call(step.messages))
+                return Called(result=self.caller.call(step.messages))
             except Exception as error:
                 if not self._may_recover(error, token_left=tokens.seen):
                     raise
                 return Overflowed(error=error)
 
     async def _acall(self, step: CallModel) -> Called | Overflowed:
-        if self.turn.acall is None:
+        if self.caller.acall is None:
             raise TypeError("a rule asked for the agent's call outside a turn")
         with watch_tokens() as tokens:
             try:
-                return Called(result=await self.turn.acall(step.messages))
+                return Called(result=await self.caller.acall(step.messages))
             except Exception as error:
                 if not self._may_recover(error, token_left=tokens.seen):
                     raise
@@ -180,7 +180,7 @@ class Performer:
         return not token_left and not isinstance(error, PROPAGATED) and self.is_overflow(error)
 
     def _flush(self, step: QueueFlush) -> Flush:
-        return Flush(thread=step.thread, model=self.turn.model, everything=step.everything)
+        return Flush(thread=step.thread, model=self.caller.model, everything=step.everything)
 
     def _act(self, step: Step) -> Any:
         """Do a step that is a file, a lock or the clock."""

@@ -170,7 +170,11 @@ def test_internal_calls_are_tagged() -> None:
 
 def test_each_question_goes_to_its_model() -> None:
     """A given model comes before the agent's own, and rules answer only where asked or where there is nothing else."""
-    curates, summarises, agent, rules = (ScriptedChatModel(script=[name], repeat=True) for name in "csar")
+    class Rules(ScriptedChatModel):
+        """Stands for the extractor."""
+
+    curates, summarises, agent = (ScriptedChatModel(script=[name], repeat=True) for name in "csa")
+    rules = Rules(script=["r"], repeat=True)
 
     def who(models: Models, purpose: Any, *, by_rules: bool = False) -> str:
         return ask(models, question(purpose, by_rules=by_rules)).text
@@ -181,6 +185,7 @@ def test_each_question_goes_to_its_model() -> None:
     assert [who(bound, p) for p in ("summary", "flush", "consolidation")] == ["a", "a", "a"]
     assert who(Models(curates=curates, rules=rules), "summary") == "c"
     assert who(full, "flush", by_rules=True) == "r"
+    assert not ask(full, question("flush")).by_rules
     alone = ask(Models(rules=rules), question("flush"))
     assert (alone.text, alone.by_rules) == ("r", True)
     with pytest.raises(ModelUnavailable, match="pass model="):

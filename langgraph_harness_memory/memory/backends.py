@@ -1,0 +1,51 @@
+"""Which back ends a workspace brings: its index and its checkpointer."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from langgraph_harness_memory.clock import Clock, zone
+from langgraph_harness_memory.config import MemoryConfig
+from langgraph_harness_memory.events import OnEvent
+from langgraph_harness_memory.index.hits import Index
+from langgraph_harness_memory.sessions.log import SessionLog
+from langgraph_harness_memory.workspace import Workspace
+from langgraph_harness_memory.workspace.local import LocalWorkspace
+
+
+def open_workspace(
+    given: Workspace | Path | str, config: MemoryConfig, *, clock: Clock, on_event: OnEvent
+) -> Workspace:
+    """Return the workspace that was given, or the one in the folder that was named; nothing is written yet."""
+    if not isinstance(given, Path | str):
+        return given
+    storage = config.storage
+    return LocalWorkspace(given, fsync=storage.fsync, lock_timeout=storage.lock_timeout, clock=clock, on_event=on_event)
+
+
+def open_index(workspace: Workspace, config: MemoryConfig, *, clock: Clock, on_event: OnEvent) -> Index:
+    """Return the index of a workspace: of its own kind where it brings one, else in SQLite."""
+    own: Callable[..., Index] | None = getattr(workspace, "open_index", None)
+    if own is not None:
+        return own(clock=clock, zone=zone(config.storage.timezone), on_event=on_event)
+    from langgraph_harness_memory.index.sqlite import MemoryIndex  # noqa: PLC0415  only where it is used
+
+    return MemoryIndex(
+        workspace,
+        path=config.storage.index_path,
+        clock=clock,
+        zone=zone(config.storage.timezone),
+        on_event=on_event,
+    )
+
+
+def open_checkpointer(workspace: Workspace, sessions: SessionLog) -> BaseCheckpointSaver[Any]:
+    """Return the checkpointer of a workspace: of its own kind where it brings one, else ours beside the session logs."""
+    own: Callable[[], BaseCheckpointSaver[Any]] | None = getattr(workspace, "open_checkpointer", None)
+    if own is not None:
+        return own()
+    from langgraph_harness_memory.sessions.saver import SessionSaver  # noqa: PLC0415  only where it is used
+
+    return SessionSaver.over(sessions)

@@ -1,0 +1,269 @@
+"""The parts of one memory, wired once. Front doors hold on to these, so that a memory lives as long as its agents."""
+
+import dataclasses
+import threading
+import weakref
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from langgraph_harness_memory.clock import Clock, zone
+from langgraph_harness_memory.config import MaintenanceConfig, MemoryConfig, ToolResultEvictionConfig
+from langgraph_harness_memory.conversation.overflow import classify
+from langgraph_harness_memory.curation.extractor import ExtractiveChatModel
+from langgraph_harness_memory.curation.flush import FlushReport, flush
+from langgraph_harness_memory.curation.redaction import redact
+from langgraph_harness_memory.curation.screening import Blocked, Screening
+from langgraph_harness_memory.errors import WriteRefused
+from langgraph_harness_memory.events import OnEvent
+from langgraph_harness_memory.formats.maintenance_state import MaintenanceState
+from langgraph_harness_memory.index.hits import Index
+from langgraph_harness_memory.maintenance.due import due
+from langgraph_harness_memory.maintenance.graph import build_maintenance_graph
+from langgraph_harness_memory.maintenance.report import TickInput
+from langgraph_harness_memory.maintenance.scheduler import Scheduler
+from langgraph_harness_memory.maintenance.tasks import Upkeep
+from langgraph_harness_memory.maintenance.throttle import change_state, known_tenants, read_state
+from langgraph_harness_memory.memory.backends import open_checkpointer, open_index, open_workspace
+from langgraph_harness_memory.models import resolve_model
+from langgraph_harness_memory.outcome import finish_in_thread
+from langgraph_harness_memory.performers import Caller, Flush, FlushQueue, Models, Performer, Teller, attempt
+from langgraph_harness_memory.sessions.log import SessionLog
+from langgraph_harness_memory.steps import Failed, Steps, adrive, drive
+from langgraph_harness_memory.workspace import Workspace
+
+AFTER_TROUBLE = timedelta(minutes=1)
+"""Least sleep of the scheduler after a run, so that a workspace which cannot remember its runs is not run in a loop."""
+
+
+class Parts:
+    """What a memory consists of. Built without any I/O and without a thread.
+
+    Args:
+        workspace: A folder, or a workspace.
+        model: Curates; `None` = the agent's own model, else the rules.
+        config: All settings.
+        on_event: Receives events.
+        clock: Tells the time.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace | Path | str,
+        *,
+        model: BaseChatModel | str | None,
+        config: MemoryConfig,
+        on_event: OnEvent | None,
+        clock: Clock,
+    ) -> None:
+        hides = config.privacy.redact_secrets
+        self.config = config
+        self.clock = clock
+        self.teller = Teller(on_event, redact=redact if hides else None)
+        self.workspace = open_workspace(workspace, config, clock=clock, on_event=self.teller.tell)
+        self.eviction_path = (config.eviction or ToolResultEvictionConfig()).eviction_path
+        self.sessions = SessionLog(
+            self.workspace,
+            clock=clock,
+            redact=redact if config.privacy.redact_sessions else None,
+            on_event=self.teller.tell,
+            evicted_folder=self.eviction_path,
+        )
+        self.screening = Screening(redact=redact if hides else None, scanner=config.privacy.scanner)
+        self._lock = threading.Lock()
+        self._index: Index | None = None
+        self._checkpointer: BaseCheckpointSaver[Any] | None = None
+        self._asked: set[str | None] = set()
+        self._agent: BaseChatModel | None = None
+        self._is_begun = False
+        self.queue = FlushQueue()
+        self._performer = self._wire(model)
+        self.upkeep = Upkeep(
+            workspace=self.workspace,
+            sessions=self.sessions,
+            index=self.index,
+            performer=self.performer,
+            teller=self.teller,
+            clock=clock,
+            config=config,
+            screening=self.screening,
+            forget_checkpoints=self._forget_checkpoints,
+        )
+        self.scheduler = Scheduler(self, Parts.run_due)
+        drain = config.flush.drain_timeout if config.flush else timedelta(0)
+        self._drain_at_exit = weakref.finalize(self, self.queue.drain, drain)
+
+    def _wire(self, model: BaseChatModel | str | None) -> Performer:
+        config = self.config
+        summarises = config.compaction.model if config.compaction else None
+        return Performer(
+            workspace=self.workspace,
+            sessions=self.sessions,
+            index=self.index,
+            teller=self.teller,
+            clock=self.clock,
+            timezone=zone(config.storage.timezone),
+            models=Models(
+                curates=None if model is None else resolve_model(model),
+                summarises=None if summarises is None else resolve_model(summarises),
+                rules=ExtractiveChatModel(),
+            ),
+            flushes=self,
+            is_overflow=classify,
+            eviction_path=self.eviction_path,
+            backups=config.consolidation.backups if config.consolidation else 20,
+            screen_evicted=self._screen_evicted if _looks_at_evicted(config) else None,
+        )
+
+    def _screen_evicted(self, text: str) -> str:
+        hides = self.config.privacy.redact_sessions
+        screened = Screening(redact=redact if hides else None, scanner=self.screening.scanner).screen(text, "evicted")
+        if isinstance(screened, Blocked):
+            raise WriteRefused(screened.reason)
+        return screened
+
+    # -- what is opened when it is first needed
+
+    def index(self) -> Index:
+        """Return the index, opened at the first call."""
+        with self._lock:
+            if self._index is None:
+                self._index = open_index(self.workspace, self.config, clock=self.clock, on_event=self.teller.tell)
+            return self._index
+
+    def checkpointer(self) -> BaseCheckpointSaver[Any]:
+        """Return the checkpointer, opened at the first call."""
+        with self._lock:
+            if self._checkpointer is None:
+                self._checkpointer = open_checkpointer(self.workspace, self.sessions)
+            return self._checkpointer
+
+    def _forget_checkpoints(self, thread_id: str) -> None:
+        if self._checkpointer is not None:
+            self._checkpointer.delete_thread(thread_id)
+
+    # -- who acts
+
+    def performer(self, model: BaseChatModel | None = None) -> Performer:
+        """Return who acts outside a turn: with this agent's model, else with the one of the last agent that ran."""
+        return self._performer.for_caller(Caller(model=model or self._agent))
+
+    def begin_run(self, model: BaseChatModel | None) -> None:
+        """Note whose turn it is; the first one starts the scheduler, which recovers what an earlier process left."""
+        if model is not None:
+            self._agent = model
+        if not self._is_begun:
+            self._is_begun = True
+            if self.config.maintenance is not None and self.config.maintenance.autostart:
+                self.scheduler.start()
+
+    # -- flush
+
+    def soon(self, entry: Flush) -> None:
+        """Flush a thread in the background."""
+        self.queue.soon(entry, self.now)
+
+    def now(self, entry: Flush) -> FlushReport:
+        """Flush a thread now."""
+        report = drive(self._flush_rule(entry), self.performer(entry.model).perform)
+        self.scheduler.wake()
+        return report
+
+    async def anow(self, entry: Flush) -> FlushReport:
+        """Flush a thread now, on the event loop."""
+        report = await adrive(self._flush_rule(entry), self.performer(entry.model).aperform)
+        self.scheduler.wake()
+        return report
+
+    def _flush_rule(self, entry: Flush) -> Steps[FlushReport]:
+        """Flush, and note for maintenance that there is something new."""
+        if self.config.flush is None:
+            return FlushReport()
+        report = yield from flush(
+            entry.thread, settings=self.config.flush, screening=self.screening, everything=entry.everything
+        )
+        if report.facts and self.config.consolidation is not None:
+            yield from self.request(entry.thread.tenant)
+        return report
+
+    # -- maintenance
+
+    def request(self, tenant: str | None) -> Steps[None]:
+        """Ask for a consolidation of a tenant's memory when the gap allows it."""
+        at = self.clock.now()
+        yield from change_state(tenant, lambda state: dataclasses.replace(state, requested_at=at))
+        with self._lock:
+            self._asked.add(tenant)
+
+    def run_due(self) -> timedelta:
+        """Do what maintenance is due and return how long until something may be; the scheduler calls it."""
+        settings = self.config.maintenance or MaintenanceConfig()
+        waits = [settings.interval]
+        has_run = False
+        now = self.clock.now()
+        if due(self._state(None), settings, now=now).tick:
+            has_run |= self._tick({})
+            with self._lock:
+                self._asked.clear()
+                self._asked.update(self._left_over())
+        for tenant in self._tenants_that_asked():
+            found = due(self._state(tenant), settings, now=now)
+            if found.consolidation and self._state(tenant).requested_at is not None:
+                has_run |= self._tick({"user_id": tenant, "steps": ["consolidate"], "force": True})
+            waits.append(due(self._state(tenant), settings, now=self.clock.now()).wait)
+        waits.append(due(self._state(None), settings, now=self.clock.now()).wait)
+        return max(min(waits), AFTER_TROUBLE if has_run or min(waits) == timedelta(0) else timedelta(0))
+
+    def _state(self, tenant: str | None) -> MaintenanceState:
+        return drive(read_state(tenant), self._performer.perform)
+
+    def _left_over(self) -> list[str | None]:
+        """List the tenants whose request no consolidation has served."""
+        tenants = attempt(lambda: known_tenants(self.workspace))
+        if isinstance(tenants, Failed):
+            return []
+        return [tenant for tenant in tenants if self._state(tenant).requested_at is not None]
+
+    def _tenants_that_asked(self) -> list[str | None]:
+        with self._lock:
+            return sorted(self._asked, key=lambda tenant: (tenant is not None, tenant or ""))
+
+    def _tick(self, asked: TickInput) -> bool:
+        done = attempt(lambda: build_maintenance_graph(self.upkeep).invoke(asked))
+        if isinstance(done, Failed):
+            self.teller.degraded("maintenance", done.error)
+            return True
+        if done["ran"] and "user_id" in asked and self._state(asked["user_id"]).requested_at is None:
+            with self._lock:
+                self._asked.discard(asked["user_id"])
+        return True
+
+    # -- the end
+
+    def close(self) -> bool:
+        """Drain the flushes, stop the scheduler and close the index.
+
+        Returns:
+            `False` when something was still under way when its time was over; it is recovered at the next start.
+        """
+        limit = self.config.flush.drain_timeout if self.config.flush else timedelta(seconds=1)
+        drained = self.queue.drain(limit)
+        stopped = self.scheduler.stop(limit)
+        with self._lock:
+            index, self._index = self._index, None
+            self._is_begun = False
+        closing = getattr(index, "close", None)
+        if closing is not None:
+            closing()
+        return drained and stopped
+
+    async def aclose(self) -> bool:
+        """Close on the event loop; the twin of `close`."""
+        return await finish_in_thread(self.close)
+
+
+def _looks_at_evicted(config: MemoryConfig) -> bool:
+    return config.privacy.redact_sessions or config.privacy.scanner is not None
