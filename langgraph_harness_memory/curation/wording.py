@@ -14,10 +14,10 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 
 STOP_WORDS = frozenset(
     """a an and any are as at be been being but by can could did do does doing for from had has have having he her hers
-    him his how i if in into is it its just me my no nor not of on or our ours out over own she so some such than that
+    him his how i if in into is it its just me my of on or our ours out over own she so some such than that
     the their them then there these they this those to too up very was we were what when where which while who whom why
     will with would you your yours user users user's assistant also about
-    der die das und ist ein eine von zu mit den dem des im in auf für nicht
+    der die das und ist ein eine von zu mit den dem des im in auf für
     el la los las un una y de en que es por con para le les des et du est""".split()  # noqa: SIM905  a list of 150 quoted words is not read
 )
 """Words that say nothing of what a line is about."""
