@@ -1,0 +1,110 @@
+"""Facts of a conversation, by rules: which sentences to keep, whose they are, and when they were said.
+
+    what was said ──► sentences ──► judged ──► the ones that tell something ──► one bullet per speaker's turn
+
+The words are the speaker's own: nothing is rephrased, so that nothing is invented and any language works. What a bullet adds
+is what it needs to stand alone: who said it, the date behind a relative one, and the question that a short answer answers.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from langgraph_harness_memory.curation.rules.moments import with_dates
+from langgraph_harness_memory.curation.rules.repeats import Repeats
+from langgraph_harness_memory.curation.rules.salience import Sentence, content_words, judge, sentences_of
+
+LEAST_SCORE = 2.8
+"""Score that a sentence needs; measured on LoCoMo (`python -m benchmarks retention`)."""
+ASSISTANT_SENTENCES = 3
+"""Sentences kept of one answer of an assistant without a name: most of it is general knowledge that can be had again."""
+USER_SENTENCES = 12
+"""Sentences kept of one message of a person; more is a paste."""
+MAX_SENTENCE_CHARS = 500
+"""Characters kept of one sentence; longer ones are pastes without punctuation."""
+
+_FENCED = re.compile(r"(?:```|~~~)[^\n]*\n.*?(?:\n[ \t]*(?:```|~~~)|\Z)", re.DOTALL)
+_MARKUP = re.compile(
+    r"(?m)^[ \t]*(?:#{1,6}\s+|>\s?|[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|\|)|\*\*|__(?=\S)|(?<=\S)__"
+)
+_TABLE_RULE = re.compile(r"[\s|:=_*~+-]*")
+_SYMBOLS = re.compile(r"[{}<>()\[\];=|\\^$#@&%*+/~\"']")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Utterance:
+    """What one speaker said at a time."""
+
+    speaker: str
+    """As the bullet names them: `User`, `Assistant`, or a name."""
+    text: str
+    is_person: bool = True
+    """A person or somebody with a name; `False` for an assistant without one."""
+    said_on: date | None = None
+    """The day it was said, in the reader's zone; `None` = not known."""
+
+
+def facts_of(utterances: Sequence[Utterance], *, known: Sequence[str] = ()) -> list[str]:
+    """Return the facts of a stretch of conversation, oldest first, as the text of bullets.
+
+    Args:
+        utterances: What was said, oldest first.
+        known: Lines that are written down already; what repeats them is left out.
+    """
+    seen = Repeats()
+    for line in known:
+        seen.add(line)
+    facts: list[str] = []
+    asked = ""
+    for utterance in utterances:
+        judged = [judge(sentence) for sentence in plain_sentences(utterance.text)]
+        fact = _fact(utterance, judged, asked)
+        asked = next((s.text for s in reversed(judged) if s.is_question), "")
+        if fact and seen.find(fact) is None:
+            seen.add(fact)
+            facts.append(fact)
+    return facts
+
+
+def plain_sentences(text: str) -> list[str]:
+    """Return the sentences of a text without code, tables' rules and markup."""
+    plain = _MARKUP.sub("", _FENCED.sub("\n", text))
+    return [s for s in sentences_of(plain) if not _TABLE_RULE.fullmatch(s) and not _is_code(s)]
+
+
+def clip(text: str, limit: int = MAX_SENTENCE_CHARS) -> str:
+    """Bring a text to one line and cut it at the last blank before a length."""
+    flat = " ".join(text.split())
+    if len(flat) <= limit:
+        return flat
+    end = flat.rfind(" ", limit // 2, limit)
+    return flat[: end if end > 0 else limit].rstrip(" ,;:") + "…"
+
+
+def _fact(utterance: Utterance, judged: list[Sentence], asked: str) -> str:
+    kept = _kept(judged, USER_SENTENCES if utterance.is_person else ASSISTANT_SENTENCES)
+    if not kept:
+        return ""
+    said = " ".join(with_dates(clip(sentence.text), utterance.said_on) for sentence in kept)
+    context = f"(asked: {clip(asked, 160)}) " if asked and _needs_question(judged, kept) else ""
+    return f"{utterance.speaker}: {context}{said}"
+
+
+def _kept(judged: list[Sentence], most: int) -> list[Sentence]:
+    """Keep the sentences that tell enough, the best ones where there are too many, in the order in which they were said."""
+    good = [s for s in judged if s.score >= LEAST_SCORE]
+    if len(good) > most:
+        least = sorted((s.score for s in good), reverse=True)[most - 1]
+        good = [s for s in good if s.score >= least][:most]
+    return good
+
+
+def _needs_question(judged: list[Sentence], kept: list[Sentence]) -> bool:
+    """Tell whether an answer is too short to be understood without what was asked."""
+    return kept[0] is judged[0] and len(content_words(kept[0].text)) <= 4
+
+
+def _is_code(sentence: str) -> bool:
+    """Tell code, logs and data from prose by their share of symbols."""
+    return len(_SYMBOLS.findall(sentence)) > max(3, len(sentence) // 8)
