@@ -74,10 +74,10 @@ def parse(text: str) -> tuple[Entry, ...]:
         if head:
             at = datetime.strptime(f"{head[1]} {head[2]}", "%Y-%m-%d %H:%M %z")
             entries.append(Entry(at=at, what=head[3], id=head[4], changes=()))
-        elif entries and (said := _LINE.match(line.rstrip("\r"))):
+        elif entries and (found := _LINE.match(line.rstrip("\r"))):
             last = entries.pop()
             entries.append(
-                Entry(at=last.at, what=last.what, id=last.id, changes=(*last.changes, _parse_change(said[1], said[2])))
+                Entry(at=last.at, what=last.what, id=last.id, changes=(*last.changes, _parse_change(found[1], found[2])))
             )
     return tuple(entries)
 
@@ -85,6 +85,15 @@ def parse(text: str) -> tuple[Entry, ...]:
 def has_entry(text: str, entry_id: str) -> bool:
     """Say whether an entry stands in the log."""
     return f"<!-- harness-memory-change {entry_id} -->" in text
+
+
+def said(line: str) -> tuple[str, ...]:
+    """Return the facts that a line of the log quotes; none for any other line."""
+    found = _LINE.match(line.rstrip("\r\n"))
+    if not found:
+        return ()
+    change = _parse_change(found[1], found[2])
+    return (change.text, change.before) if change.before else (change.text,)
 
 
 def count(changes: Sequence[Change], kind: Kind) -> int:

@@ -17,7 +17,8 @@ PATH = "memory/.tombstones"
 VERSION = 1
 
 LEAST_SHARE = 0.8
-"""Part of a forgotten line's words that a text must hold to count as that line; below four words: all of them."""
+"""Part of a forgotten line's words that a text must hold to count as that line; below four words: all of them, and a single word
+must be all that the text says, or forgetting "Tea" would take every line about tea."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,9 +67,10 @@ class Tombstones:
             return False
         hashed = self.hashed(words)
         return any(
-            _holds(hashed, stone.words)
+            stone.words <= hashed and said_at is not None and said_at <= stone.at
+            if stone.said_before
+            else _holds(hashed, stone.words)
             for stone in self.stones
-            if not stone.said_before or (said_at is not None and said_at <= stone.at)
         )
 
     def lifted(self, words: Iterable[str]) -> "Tombstones":
@@ -108,5 +110,7 @@ def _stone(entry: dict[str, Any]) -> Stone:
 
 
 def _holds(words: frozenset[str], stone: frozenset[str]) -> bool:
+    if len(stone) < 2:
+        return bool(stone) and words == stone
     least = len(stone) if len(stone) < 4 else LEAST_SHARE * len(stone)
-    return bool(stone) and len(words & stone) >= least
+    return len(words & stone) >= least
