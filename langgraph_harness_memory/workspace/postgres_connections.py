@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 from langgraph_harness_memory.errors import LockTimeout, MissingExtra, SettingError, WorkspaceError
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.workspace.postgres_schema import Migration, migrate
-from langgraph_harness_memory.workspace.postgres_sql import Begin, Query, Rows, Work, advisory_key
+from langgraph_harness_memory.workspace.postgres_sql import Begin, Commit, Query, Rows, Work, advisory_key
 
 try:
     import psycopg
@@ -435,6 +435,9 @@ def _play(work: Work[T], connection: "psycopg.Connection[Any]") -> T:
                 case Begin():
                     stack.enter_context(connection.transaction())
                     rows = []
+                case Commit():
+                    stack.close()
+                    rows = []
                 case Query():
                     cursor = connection.execute(step.text.encode(), step.values)
                     rows = cursor.fetchall() if cursor.description else []
@@ -452,6 +455,9 @@ async def _aplay(work: Work[T], connection: "psycopg.AsyncConnection[Any]") -> T
                 match step:
                     case Begin():
                         await stack.enter_async_context(connection.transaction())
+                        rows = []
+                    case Commit():
+                        await stack.aclose()
                         rows = []
                     case Query():
                         cursor = await connection.execute(step.text.encode(), step.values)

@@ -39,7 +39,12 @@ class Begin:
     """From here on everything is one transaction, committed when the operation returns and undone when it raises."""
 
 
-Work = Generator[Query | Begin, Rows, T]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """The transaction ends here; what follows stands alone until another begins."""
+
+
+Work = Generator[Query | Begin | Commit, Rows, T]
 """An operation: yields queries, is sent their rows, returns a `T`."""
 
 
