@@ -133,7 +133,7 @@ def compact(
     summary = yield from _summary(turn, folded, config, by_rules=by_rules, needs_room=needs_room)
     if isinstance(summary, NoSummary):
         return Kept(reason=summary.reason)
-    return (yield from _fold(turn, view, choice, folded, summary, is_logged=is_logged))
+    return (yield from _fold(turn, view, choice, summary, is_logged=is_logged))
 
 
 def _kept(turn: Turn, reason: str) -> Steps[Kept]:
@@ -173,7 +173,6 @@ def _fold(
     turn: Turn,
     view: list[BaseMessage],
     choice: Cut,
-    folded: Sequence[BaseMessage],
     summary: Summary,
     *,
     is_logged: bool,
@@ -181,7 +180,8 @@ def _fold(
     counter = turn.counter
     before = counter.request(view, overhead=turn.overhead, conversation=turn.conversation)
     text = summary_text(summary.text, log_path=turn.log_path, reader=turn.session_reader)
-    left = [message for place, message in enumerate(view) if place not in frozenset(choice.folded)]
+    folded, places = [view[place] for place in choice.folded], frozenset(choice.folded)
+    left = [message for place, message in enumerate(view) if place not in places]
     after = sum(map(counter.message, left)) + counter.text(text) + (turn.overhead or 0)
     update = fold_update(
         folded,

@@ -8,6 +8,7 @@ place and the last question of the user stays word for word. Where the wanted ta
 moves towards the end, down to the last question and the exchange that the model has not answered yet.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,19 +80,24 @@ def cut(
     places = [place for place in safe_cuts(messages) if place <= last]
     first = max((place for place in places if place <= wanted), default=0)
     stays = held | _staying(messages)
-    choices = (_cut_at(place, stays) for place in places if place >= first)
-    worth = [choice for choice in choices if _is_worth(messages, choice, sums)]
-    fitting = (choice for choice in worth if _fits(messages, choice, tail, sums))
-    return next(fitting, worth[-1] if worth else None)
+    chosen, reached, folds = None, 0, _Folds()
+    for place in places[bisect_left(places, first) :]:
+        folds = folds.up_to(place, messages, stays, sums, start=reached)
+        reached = place
+        if folds.is_worth_a_summary:
+            chosen = place
+            if _fits(folds, tail, total=sums[-1], messages=len(messages)):
+                break
+    if chosen is None:
+        return None
+    return Cut(at=chosen, folded=tuple(i for i in range(chosen) if i not in stays))
 
 
 def _wanted(messages: Sequence[BaseMessage], tail: Tail, sums: Sequence[int]) -> int:
     if tail.keep_tokens <= 0:
         return max(0, len(messages) - tail.keep_messages)
-    place = len(messages)
-    while place > 0 and sums[-1] - sums[place - 1] <= tail.keep_tokens:
-        place -= 1
-    return place
+    # The first place from which on the tokens are within the budget: the sums only grow.
+    return bisect_left(sums, sums[-1] - tail.keep_tokens)
 
 
 def _staying(messages: Sequence[BaseMessage]) -> frozenset[int]:
@@ -99,17 +105,35 @@ def _staying(messages: Sequence[BaseMessage]) -> frozenset[int]:
     return frozenset(i for i, message in enumerate(messages) if i == question or message.type == "system")
 
 
-def _cut_at(place: int, stays: frozenset[int]) -> Cut:
-    return Cut(at=place, folded=tuple(i for i in range(place) if i not in stays))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Folds:
+    """What a cut at some place folds."""
+
+    count: int = 0
+    tokens: int = 0
+    new: int = 0
+    largest: int = 0
+
+    @property
+    def is_worth_a_summary(self) -> bool:
+        return self.new > 1 or self.largest >= LEAST_TOKENS
+
+    def up_to(
+        self, place: int, messages: Sequence[BaseMessage], stays: frozenset[int], sums: Sequence[int], *, start: int
+    ) -> "_Folds":
+        """Add the messages from `start` to a later place."""
+        added = [i for i in range(start, place) if i not in stays]
+        sizes = [sums[i + 1] - sums[i] for i in added]
+        fresh = [size for i, size in zip(added, sizes, strict=True) if form_of(messages[i]) != "summary"]
+        return _Folds(
+            count=self.count + len(added),
+            tokens=self.tokens + sum(sizes),
+            new=self.new + len(fresh),
+            largest=max([self.largest, *fresh]),
+        )
 
 
-def _is_worth(messages: Sequence[BaseMessage], choice: Cut, sums: Sequence[int]) -> bool:
-    new = [i for i in choice.folded if form_of(messages[i]) != "summary"]
-    return len(new) > 1 or (len(new) == 1 and sums[new[0] + 1] - sums[new[0]] >= LEAST_TOKENS)
-
-
-def _fits(messages: Sequence[BaseMessage], choice: Cut, tail: Tail, sums: Sequence[int]) -> bool:
-    left = len(messages) - len(choice.folded) + 1
-    tokens = sums[-1] - sum(sums[i + 1] - sums[i] for i in choice.folded)
+def _fits(folds: _Folds, tail: Tail, *, total: int, messages: int) -> bool:
+    left = messages - folds.count + 1
     few = tail.most_messages is None or left <= tail.most_messages
-    return few and (tail.most_tokens is None or tokens <= tail.most_tokens)
+    return few and (tail.most_tokens is None or total - folds.tokens <= tail.most_tokens)

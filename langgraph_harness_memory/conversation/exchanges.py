@@ -83,11 +83,13 @@ def last_question(messages: Sequence[BaseMessage]) -> int | None:
 
 
 def open_exchange(messages: Sequence[BaseMessage]) -> Exchange | None:
-    """Return the exchange that the model has not answered yet; `None` where there is none.
+    """Return the exchange that the model has yet to answer; `None` where there is none.
 
-    It is pending, or the conversation ends with its results.
+    It is pending, or the conversation ends with its results. Where a user spoke after the results, they are history.
     """
     found = exchanges(messages)
-    if not found or any(message.type == "ai" for message in messages[found[-1].start + 1 :]):
+    if not found:
         return None
-    return found[-1]
+    last = found[-1]
+    ends_with_results = all(message.type == "tool" for message in messages[last.start + 1 :])
+    return last if last.pending or ends_with_results else None

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 
 from langgraph_harness_memory.formats.forms import MARKER, form_of, marked
 
@@ -28,10 +28,11 @@ KEPT_KEYS = 20
 
 
 def fold_key(messages: Iterable[BaseMessage]) -> str:
-    """Return a name for what a summary stands for: a hash of the folded messages' ids and lengths."""
+    """Return a name for what a summary stands for: a hash of the folded messages' ids, texts and calls."""
     digest = hashlib.sha256()
     for message in messages:
-        digest.update(f"{message.id}:{len(message.content)}\n".encode("utf-8", "surrogatepass"))
+        calls = message.tool_calls if isinstance(message, AIMessage) else ""
+        digest.update(f"{message.id}\0{message.content}\0{calls}\0".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]
 
 

@@ -121,15 +121,24 @@ class TokenCounter:
         """Count messages and return what is known of them, message by message."""
         return self._ledgers.look(messages, conversation)
 
-    def request(self, messages: Sequence[BaseMessage], *, overhead: int | None = 0, conversation: str = "") -> int:
+    def request(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        overhead: int | None = 0,
+        conversation: str = "",
+        ledger: Ledger | None = None,
+    ) -> int:
         """Count the tokens of a request by the best evidence there is.
 
         Args:
             messages: Oldest first.
             overhead: Tokens of the system prompt and the tool schemas that go with them; `None` = not known.
             conversation: Whose messages these are.
+            ledger: What a look at the same messages returned; `None` = look now.
         """
-        ledger = self.look(messages, conversation=conversation)
+        if ledger is None:
+            ledger = self.look(messages, conversation=conversation)
         evidence = _evidence(messages)
         if evidence is None:
             return ledger.total + (overhead or 0)

@@ -83,7 +83,11 @@ def shortened(message: AIMessage, *, limit: int, ending: str) -> AIMessage | Non
         return None
     changed = with_arguments(message, lambda arguments: _shorten(arguments, limit, ending, DEPTH))
     earlier = message.additional_kwargs.get(MARKER)
-    facts = {key: value for key, value in earlier.items() if key not in ("form", "in_place")} if isinstance(earlier, dict) else {}
+    facts = (
+        {key: value for key, value in earlier.items() if key not in ("form", "in_place")}
+        if isinstance(earlier, dict)
+        else {}
+    )
     changed.additional_kwargs = {**changed.additional_kwargs, **marked("truncated", **facts, in_place=True)}
     return changed
 

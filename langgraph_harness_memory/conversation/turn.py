@@ -30,16 +30,17 @@ compaction stay in `CompactionMemory.view` and do not reach the state.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 
 from langgraph_harness_memory.config import CompactionConfig
-from langgraph_harness_memory.conversation.compaction import Kept, Turn, compact
-from langgraph_harness_memory.conversation.due import Due, due
+from langgraph_harness_memory.conversation.compaction import Folded, Kept, Turn, compact
+from langgraph_harness_memory.conversation.due import Due, due, room, token_limit
 from langgraph_harness_memory.conversation.eviction import Place, evict_in_state
 from langgraph_harness_memory.conversation.folding import apply_update
+from langgraph_harness_memory.conversation.ledger import Ledger
 from langgraph_harness_memory.conversation.recovery import LEVELS, clip, shrink
 from langgraph_harness_memory.conversation.repair import repair, sound_until
 from langgraph_harness_memory.conversation.truncation import border, truncate
@@ -63,6 +64,8 @@ class Prepared:
     """What the state has to take in."""
     compactions: int
     """How often a summary was made."""
+    ledger: Ledger
+    """What was counted of the view."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,8 +96,7 @@ def send(turn: Turn) -> Steps[Sent]:
     Raises:
         Exception: What the model call raised; an overflow that nothing could shrink is the provider's own error.
     """
-    view = turn.memory.viewed(list(turn.messages)) if _keeps(turn) else list(turn.messages)
-    return (yield from _send(turn, Prepared(view=view, update=[], compactions=0)))
+    return (yield from _send(turn, _Draft(turn).prepared()))
 
 
 def compact_now(turn: Turn) -> Steps[Prepared]:
@@ -112,11 +114,11 @@ def prepare(turn: Turn, *, forced: bool = False) -> Steps[Prepared]:
     draft = _Draft(turn)
     if turn.eviction is not None:
         place = Place(thread=turn.thread, reader=turn.reader)
-        draft.take((yield from evict_in_state(draft.view, turn.eviction, place=place)), in_view=False)
+        draft.take((yield from evict_in_state(draft.view, turn.eviction, place=place)), is_saved=True)
     if turn.compaction is None:
         return draft.prepared()
     saved = yield from _truncate(turn, turn.compaction, draft)
-    fires = _due(turn, turn.compaction, draft.view, forced=forced, saved=saved)
+    fires = _due(turn, turn.compaction, draft, forced=forced, saved=saved)
     if fires is not None:
         yield from _compact(turn, turn.compaction, draft, fires)
     return draft.prepared()
@@ -127,22 +129,45 @@ class _Draft:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
+        self._ledger: Ledger | None = None
         self.view = turn.memory.viewed(list(turn.messages)) if _keeps(turn) else list(turn.messages)
         self.update: list[BaseMessage] = []
         self.compactions = 0
 
-    def take(self, update: Sequence[BaseMessage], *, in_view: bool = True) -> None:
-        """Apply an update; with `history="keep"` what is `in_view` stays out of the state."""
-        if not update:
+    @classmethod
+    def going_on(cls, turn: Turn, prepared: Prepared) -> "_Draft":
+        """Go on from what was prepared."""
+        draft = cls(turn)
+        draft.view, draft.update, draft.compactions = prepared.view, list(prepared.update), prepared.compactions
+        return draft
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is counted of the view; looked at once for each view."""
+        if self._ledger is None:
+            self._ledger = self._turn.counter.look(self.view, conversation=self._turn.conversation)
+        return self._ledger
+
+    def take(
+        self, update: Sequence[BaseMessage], *, view: list[BaseMessage] | None = None, is_saved: bool = False
+    ) -> None:
+        """Take an update in.
+
+        Args:
+            update: For the state; with `history="keep"` for the view alone.
+            view: What the model sees by it; `None` = the view with the update applied.
+            is_saved: The state takes it in with `history="keep"` too.
+        """
+        if not update and view is None:
             return
-        self.view = apply_update(self.view, update)
-        if in_view and _keeps(self._turn):
+        self.view, self._ledger = apply_update(self.view, update) if view is None else view, None
+        if _keeps(self._turn) and not is_saved:
             self._turn.memory.keep(list(update))
         else:
             self.update += update
 
     def prepared(self) -> Prepared:
-        return Prepared(view=self.view, update=self.update, compactions=self.compactions)
+        return Prepared(view=self.view, update=self.update, compactions=self.compactions, ledger=self.ledger)
 
 
 def _keeps(turn: Turn) -> bool:
@@ -154,8 +179,7 @@ def _truncate(turn: Turn, config: CompactionConfig, draft: _Draft) -> Steps[int]
     settings = config.truncate_args
     if settings is None:
         return 0
-    ledger = turn.counter.look(draft.view, conversation=turn.conversation)
-    end, start = border(draft.view, settings, sums=ledger.sums), ledger.notes.get("truncated", 0)
+    end, start = border(draft.view, settings, sums=draft.ledger.sums), draft.ledger.notes.get("truncated", 0)
     if end <= start:
         return 0
     cut = truncate(draft.view, settings, start=start, end=end)
@@ -165,10 +189,9 @@ def _truncate(turn: Turn, config: CompactionConfig, draft: _Draft) -> Steps[int]
         if isinstance(logged, Failed):
             # The arguments would be nowhere; they stay until the log can be written.
             return 0
-    before = ledger.total
+    before = draft.ledger.total
     draft.take(forms)
-    after = turn.counter.look(draft.view, conversation=turn.conversation)
-    after.notes["truncated"] = end
+    draft.ledger.notes["truncated"] = end
     if forms:
         yield from notify(
             ArgumentsTruncated(
@@ -178,18 +201,16 @@ def _truncate(turn: Turn, config: CompactionConfig, draft: _Draft) -> Steps[int]
                 characters_saved=cut.characters_saved,
             )
         )
-    return before - after.total
+    return before - draft.ledger.total
 
 
-def _due(
-    turn: Turn, config: CompactionConfig, view: list[BaseMessage], *, forced: bool = False, saved: int = 0
-) -> Due | None:
-    counted = turn.counter.look(view, conversation=turn.conversation).total
-    tokens = turn.counter.request(view, overhead=turn.overhead, conversation=turn.conversation)
+def _due(turn: Turn, config: CompactionConfig, draft: _Draft, *, forced: bool = False, saved: int = 0) -> Due | None:
+    counted = draft.ledger.total
+    tokens = turn.counter.request(draft.view, overhead=turn.overhead, ledger=draft.ledger)
     # A provider's count was made before the arguments were shortened.
     tokens = max(counted + (turn.overhead or 0), tokens - saved) if saved else tokens
     return due(
-        view,
+        draft.view,
         config,
         tokens=tokens,
         counted=counted,
@@ -201,38 +222,35 @@ def _due(
 
 def _compact(turn: Turn, config: CompactionConfig, draft: _Draft, fires: Due) -> Steps[None]:
     memory = turn.memory
-    exhausted = memory.failures >= config.max_failures and fires.on_the_brink
-    if memory.rest > 0 and not exhausted:
+    by_rules = memory.failures >= config.max_failures and fires.on_the_brink
+    if memory.rest > 0 and not by_rules:
         memory.rest -= 1
         return
-    # After too many failures the model is not asked again on the brink: waiting for it is what nobody has time for.
-    outcome = yield from compact(turn, draft.view, fires.tail, config=config, by_rules=exhausted)
-    if isinstance(outcome, Kept):
-        if outcome.reason and not exhausted and memory.failures >= config.max_failures and fires.on_the_brink:
-            outcome = yield from compact(turn, draft.view, fires.tail, config=config, by_rules=True)
-        if isinstance(outcome, Kept):
-            return
-    draft.compactions += 1
-    draft.take(outcome.update)
-    if fires.tail.most_tokens is not None:
-        yield from _clip_rest(turn, config, draft)
+    # After too many failures the model is not asked again on the brink: nobody has the time to wait for it.
+    outcome = yield from compact(turn, draft.view, fires.tail, config=config, by_rules=by_rules)
+    is_exhausted = memory.failures >= config.max_failures and fires.on_the_brink
+    if isinstance(outcome, Kept) and outcome.reason and is_exhausted and not by_rules:
+        outcome = yield from compact(turn, draft.view, fires.tail, config=config, by_rules=True)
+    if isinstance(outcome, Folded):
+        draft.compactions += 1
+        draft.take(outcome.update)
+    elif outcome.reason:
+        return
+    yield from _clip_rest(turn, config, draft)
 
 
 def _clip_rest(turn: Turn, config: CompactionConfig, draft: _Draft) -> Steps[None]:
     """Clip what is oversized where the tail alone is still over the limit."""
-    still = _due(turn, config, draft.view, forced=True)
-    over = turn.counter.messages(draft.view, conversation=turn.conversation)
-    most = still.tail.most_tokens if still is not None else None
-    if most is not None and over > most / TARGET_SHARE:
-        draft.take((yield from clip(turn, draft.view, side=config.clip_chars // 2, most_tokens=most)))
-
-
-TARGET_SHARE = 0.6
-"""The tail is clipped where it is over the limit itself, of which `most_tokens` is this part."""
+    limit = token_limit(config, turn.window)
+    if limit is None or draft.ledger.total + (turn.overhead or 0) < limit:
+        return
+    most = room(limit, config, tokens=0, counted=0, overhead=turn.overhead or 0)
+    clipped = yield from clip(turn, draft.view, side=config.clip_chars // 2, most_tokens=most)
+    draft.take(clipped)
 
 
 def _send(turn: Turn, prepared: Prepared) -> Steps[Sent]:
-    outcome = yield from _call(turn, prepared.view)
+    outcome = yield from _call(prepared.view, prepared.ledger)
     if isinstance(outcome, Called):
         return Sent(result=outcome.result, view=prepared.view, update=prepared.update)
     if turn.compaction is None:
@@ -242,31 +260,30 @@ def _send(turn: Turn, prepared: Prepared) -> Steps[Sent]:
 
 def _recover(turn: Turn, config: CompactionConfig, prepared: Prepared, refused: Overflowed) -> Steps[Sent]:
     """Shrink the request level by level and ask again after each that made a difference."""
-    draft = _Draft(replace(turn, messages=prepared.view))
-    draft.view, draft.update, draft.compactions = list(prepared.view), list(prepared.update), prepared.compactions
-    tokens = turn.counter.messages(draft.view)
-    sent, attempts = tokens, 0
+    draft = _Draft.going_on(turn, prepared)
+    sent, attempts = prepared.ledger.total, 0
     for level in LEVELS:
-        may_ask = draft.compactions < MOST_COMPACTIONS
-        shrunk = yield from shrink(turn, draft.view, level, config=config, refused=tokens, may_ask=may_ask)
+        shrunk = yield from shrink(
+            turn,
+            draft.view,
+            level,
+            config=config,
+            refused=prepared.ledger.total,
+            may_ask=draft.compactions < MOST_COMPACTIONS,
+        )
         draft.compactions += shrunk.compactions
-        draft.take(shrunk.update)
-        view = shrunk.view
-        draft.view = view
-        now = turn.counter.messages(view)
-        if now > sent * (1 - LEAST_GAIN):
+        draft.take(shrunk.update, view=shrunk.view)
+        if draft.ledger.total > sent * (1 - LEAST_GAIN):
             continue
-        sent, attempts = now, attempts + 1
-        outcome = yield from _call(turn, view)
+        sent, attempts = draft.ledger.total, attempts + 1
+        outcome = yield from _call(draft.view, draft.ledger)
         if isinstance(outcome, Called):
             yield from notify(Recovered(thread_id=turn.thread.thread_id, tenant=turn.thread.tenant, attempts=attempts))
-            return Sent(result=outcome.result, view=view, update=draft.update)
+            return Sent(result=outcome.result, view=draft.view, update=draft.update)
     raise refused.error
 
 
-def _call(turn: Turn, view: list[BaseMessage]) -> Steps[Called | Overflowed]:
-    ledger = turn.counter.look(view, conversation=turn.conversation)
+def _call(view: list[BaseMessage], ledger: Ledger) -> Steps[Called | Overflowed]:
     sound = sound_until(view, start=ledger.notes.get("sound", 0))
     ledger.notes["sound"] = sound
-    request = view if sound == len(view) else repair(view, sound=sound)
-    return (yield from call_model(request))
+    return (yield from call_model(view if sound == len(view) else repair(view, sound=sound)))
