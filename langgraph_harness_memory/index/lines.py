@@ -5,13 +5,15 @@ not at all.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any, assert_never
 
 from langgraph_harness_memory.index.rank import Candidate, FileSize
 from langgraph_harness_memory.index.rows import Above, Marks, Row, changes, marks_of, occurrences, only_grew, rows_of
 from langgraph_harness_memory.index.schema import drop_tenant, tenant_tables
+from langgraph_harness_memory.index.search_steps import ByTerms, Counts, Literally, OfDays, Request, Vocabulary
 
 _COLUMNS = "l.id, l.file, f.path, l.number, l.text, l.terms, l.heading, l.day, l.source, l.is_heading"
 _FROM = "FROM line l JOIN file f ON f.id = l.file"
@@ -245,7 +247,7 @@ def _count(db: sqlite3.Connection, tenant: int, file: int, terms: Sequence[str],
             "DELETE FROM occurrence WHERE tenant = ? AND term = ? AND file = ? AND lines <= 0",
             ((tenant, term, file) for term, _ in counted),
         )
-    length = sum(t.count(" ") + 1 for t in terms)
+    length = sum(t.count(" ") + 1 for t in terms if t)
     db.execute(
         "UPDATE file SET lines = lines + ?, terms = terms + ? WHERE id = ?", (sign * len(terms), sign * length, file)
     )
@@ -254,10 +256,10 @@ def _count(db: sqlite3.Connection, tenant: int, file: int, terms: Sequence[str],
 def file_sizes(db: sqlite3.Connection, tenant: int) -> dict[int, FileSize]:
     """Return how large each file of a tenant is."""
     rows = db.execute("SELECT id, lines, terms FROM file WHERE tenant = ? AND lines > 0", (tenant,))
-    return {file: FileSize(lines=lines, terms=terms) for file, lines, terms in rows}
+    return {file: FileSize(lines, terms) for file, lines, terms in rows}
 
 
-def counts(db: sqlite3.Connection, tenant: int, terms: Iterable[str]) -> dict[str, dict[int, int]]:
+def _counts(db: sqlite3.Connection, tenant: int, terms: Iterable[str]) -> dict[str, dict[int, int]]:
     """Return in how many lines of which file each term stands; terms that stand nowhere are left out."""
     found: dict[str, dict[int, int]] = {}
     for term in terms:
@@ -267,58 +269,57 @@ def counts(db: sqlite3.Connection, tenant: int, terms: Iterable[str]) -> dict[st
     return found
 
 
-def candidates(
-    db: sqlite3.Connection, tenant: int, terms: Iterable[str], limit: int, *, since: date | None, until: date | None
-) -> list[Candidate]:
-    """Return the lines that hold any of these terms and are best by bm25."""
-    match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    if since is None and until is None:
-        inner = f"SELECT rowid FROM fts_{tenant} WHERE fts_{tenant} MATCH ? ORDER BY rank LIMIT ?"
-        values: tuple[object, ...] = (match, limit)
+def answer(db: sqlite3.Connection, tenant: int, request: Request) -> Any:
+    """Answer one request of a search, in one tenant's rows."""
+    match request:
+        case Counts(terms=terms):
+            return _counts(db, tenant, terms)
+        case ByTerms():
+            return _by_terms(db, tenant, request)
+        case OfDays(first=first, last=last, limit=limit):
+            return _select(db, "l.day BETWEEN ? AND ?", (tenant, *_span(first, last)), limit)
+        case Literally():
+            return _literally(db, tenant, request)
+        case Vocabulary():
+            sql = "SELECT term, sum(lines) FROM occurrence WHERE tenant = ? GROUP BY term"
+            return dict(db.execute(sql, (tenant,)))
+        case _:
+            assert_never(request)
+
+
+def _by_terms(db: sqlite3.Connection, tenant: int, request: ByTerms) -> list[Candidate]:
+    match = " OR ".join('"' + term.replace('"', '""') + '"' for term in request.weights)
+    values: tuple[object, ...] = (match,)
+    if request.since is None and request.until is None:
+        inner = f"SELECT rowid FROM fts_{tenant} WHERE fts_{tenant} MATCH ?"
     else:
         inner = (
             f"SELECT d.id AS rowid FROM fts_{tenant} CROSS JOIN line d ON d.id = fts_{tenant}.rowid"
-            f" WHERE fts_{tenant} MATCH ? AND d.day BETWEEN ? AND ? ORDER BY rank LIMIT ?"
+            f" WHERE fts_{tenant} MATCH ? AND d.day BETWEEN ? AND ?"
         )
-        values = (match, *_span(since, until), limit)
-    sql = f"SELECT {_COLUMNS} FROM ({inner}) c JOIN line l ON l.id = c.rowid JOIN file f ON f.id = l.file"
-    return [Candidate(*row) for row in db.execute(sql, values)]
+        values += _span(request.since, request.until)
+    sql = f"SELECT {_COLUMNS} FROM ({inner} ORDER BY rank LIMIT ?) c JOIN line l ON l.id = c.rowid JOIN file f ON f.id = l.file"
+    return list(map(Candidate._make, db.execute(sql, (*values, request.limit))))
 
 
-def lines_of_days(db: sqlite3.Connection, tenant: int, first: date, last: date, limit: int) -> list[Candidate]:
-    """Return lines that belong to a stretch of days, newest day first."""
-    sql = f"SELECT {_COLUMNS} {_FROM} WHERE l.tenant = ? AND l.day BETWEEN ? AND ? ORDER BY l.day DESC, l.id LIMIT ?"
-    return [Candidate(*row) for row in db.execute(sql, (tenant, *_span(first, last), limit))]
+def _literally(db: sqlite3.Connection, tenant: int, request: Literally) -> list[Candidate]:
+    where = " OR ".join("instr(l.text, ?)" for _ in request.texts)
+    values: tuple[object, ...] = (tenant, *request.texts)
+    if request.since is None and request.until is None:
+        return _select(db, f"({where})", values, request.limit)
+    return _select(
+        db, f"({where}) AND l.day BETWEEN ? AND ?", (*values, *_span(request.since, request.until)), request.limit
+    )
 
 
-def lines_with(
-    db: sqlite3.Connection, tenant: int, literals: Iterable[str], limit: int, *, since: date | None, until: date | None
-) -> list[Candidate]:
-    """Return lines that hold a text character by character, newest day first."""
-    found: dict[int, Candidate] = {}
-    days = "" if since is None and until is None else " AND l.day BETWEEN ? AND ?"
-    for literal in filter(None, dict.fromkeys(literals)):
-        sql = (
-            f"SELECT {_COLUMNS} {_FROM} WHERE l.tenant = ? AND instr(l.text, ?){days} ORDER BY l.day DESC, l.id LIMIT ?"
-        )
-        values = (tenant, literal, *(_span(since, until) if days else ()), limit)
-        found |= {row[0]: Candidate(*row) for row in db.execute(sql, values)}
-    return list(found.values())
+def _select(db: sqlite3.Connection, where: str, values: tuple[object, ...], limit: int) -> list[Candidate]:
+    """Return lines of a tenant that meet a condition, newest day first."""
+    sql = f"SELECT {_COLUMNS} {_FROM} WHERE l.tenant = ? AND {where} ORDER BY l.day DESC, l.id LIMIT ?"
+    return list(map(Candidate._make, db.execute(sql, (*values, limit))))
 
 
 def _span(since: date | None, until: date | None) -> tuple[str, str]:
     return (since or date.min).isoformat(), (until or date.max).isoformat()
-
-
-def vocabulary(db: sqlite3.Connection, tenant: int, first: str) -> Mapping[str, int]:
-    """Return the terms that begin with a text, and in how many lines they stand."""
-    sql = (
-        "SELECT term, sum(lines) FROM occurrence WHERE tenant = ? AND term >= ? AND term < ? GROUP BY term"
-        if first
-        else "SELECT term, sum(lines) FROM occurrence WHERE tenant = ? AND term >= ? GROUP BY term"
-    )
-    values = (tenant, first, first + "\U0010ffff") if first else (tenant, "")
-    return dict(db.execute(sql, values))
 
 
 def check_full_text(db: sqlite3.Connection, tenant: int) -> None:

@@ -1,83 +1,60 @@
-"""From candidates to hits, step by step.
+"""From candidates to the best lines, step by step.
 
-    candidates by bm25 ─► score lines ─► smooth with neighbours ─► add the file ─► days and headings
+    candidates by bm25 ─► score lines ─► smooth with neighbours ─► add the file ─► add the days asked for
                                                                                         │
-                                  hits ◄─ cut off ◄─ fold near-duplicates ◄─ order ◄────┘
+                           best lines ◄─ cut off ◄─ fold near-duplicates ◄─ order ◄─────┘
 
 Pure: a back end brings candidates and counts, whatever it is. All figures of one tenant come from that tenant's lines.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 from langgraph_harness_memory.index.dates import Period
 from langgraph_harness_memory.index.hits import SearchHit
+from langgraph_harness_memory.index.knobs import RANKING, Ranking
 from langgraph_harness_memory.index.query import Choice, Query
 from langgraph_harness_memory.index.text import terms_of
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ranking:
-    """Every knob of the ranking."""
+class Candidate(NamedTuple):
+    """A line that may answer, as a back end found it.
 
-    candidates: int = 200
-    """Lines that bm25 proposes and the steps below order."""
-    max_terms: int = 32
-    """Terms that are searched for, the rarest first: a pasted page asks with its rarest words."""
-    saturation: float = 1.0
-    """bm25's k1: how much a second mention in one line adds."""
-    length: float = 0.3
-    """bm25's b: how much long lines pay. Lines of a log differ in length for no reason of topic."""
-    neighbours: tuple[float, ...] = (0.3, 0.2, 0.1)
-    """Part of the score of a line one, two, three lines away, under the same heading, that a line gains."""
-    file: float = 0.5
-    """Weight of the file's own bm25 score: a day that is about the topic lifts its lines."""
-    file_saturation: float = 1.0
-    """k1 of the file's score."""
-    file_length: float = 0.5
-    """b of the file's score."""
-    heading: float = 0.5
-    """What a human heading's line keeps of its score as a hit: it names a topic, the lines below say something."""
-    day: float = 0.3
-    """Part of the best score that a line of a day the query names gains."""
-    cut_off: float = 0.0
-    """Hits below this part of the best score are left out."""
-    duplicate: float = 0.8
-    """Terms that two lines share, as a part of all their terms, from which they count as the same fact."""
-    folded: int = 40
-    """Best lines among which duplicates are looked for."""
-
-
-RANKING = Ranking()
-"""The knobs as they were measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A line that may answer, as a back end found it."""
+    A named tuple, not a dataclass: a search makes hundreds of them, and this takes a fifth of the time.
+    """
 
     key: int
     """The back end's own name for the row."""
     file: int
     """The back end's own name for its file."""
     path: str
+    """Its file, relative to the tenant's root."""
     number: int
+    """Its line, from 1."""
     text: str
+    """The line as it stands in the file."""
     terms: str
+    """Its terms, joined by blanks."""
     heading: str
+    """The nearest heading above."""
     day: str
+    """ISO day; empty = none."""
     source: str
+    """Where its block says it comes from."""
     is_heading: bool
+    """It is a person's heading."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileSize:
-    """How large a file is, in rows and terms."""
+class FileSize(NamedTuple):
+    """How large a file is."""
 
     lines: int
+    """Rows."""
     terms: int
+    """Terms of all rows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,16 +65,15 @@ class Statistics:
     """Size of each file."""
     counts: Mapping[str, Mapping[int, int]]
     """For each term that was asked for: in how many lines of which file it stands. A term that stands nowhere is left out."""
+    lines: int = field(init=False)
+    """Rows of all files."""
+    terms: int = field(init=False)
+    """Terms of all rows."""
 
-    @property
-    def lines(self) -> int:
-        """Rows of all files."""
-        return sum(size.lines for size in self.files.values())
-
-    @property
-    def terms(self) -> int:
-        """Terms of all rows."""
-        return sum(size.terms for size in self.files.values())
+    def __post_init__(self) -> None:
+        sizes = self.files.values()
+        object.__setattr__(self, "lines", sum(size.lines for size in sizes))
+        object.__setattr__(self, "terms", sum(size.terms for size in sizes))
 
 
 def choose(query: Query, statistics: Statistics, ranking: Ranking = RANKING) -> dict[str, float]:
@@ -108,12 +84,10 @@ def choose(query: Query, statistics: Statistics, ranking: Ranking = RANKING) -> 
     Returns:
         Weights by term, the rarest first; empty when no term stands in any line.
     """
-    lines = statistics.lines
     chosen: dict[str, float] = {}
     for choice in query.choices:
         for term in _known(choice, statistics):
-            count = sum(statistics.counts[term].values())
-            chosen[term] = rarity(count, lines)
+            chosen[term] = rarity(sum(statistics.counts[term].values()), statistics.lines)
     rarest = sorted(chosen.items(), key=lambda pair: -pair[1])
     return dict(rarest[: ranking.max_terms])
 
@@ -125,7 +99,7 @@ def _known(choice: Choice, statistics: Statistics) -> list[str]:
 
 def rarity(count: int, of: int) -> float:
     """Return how much a term tells that stands in `count` of `of` lines (bm25's idf, never negative)."""
-    return math.log(1 + (of - count + 0.5) / (count + 0.5))
+    return math.log(1 + (of - count + 0.5) / (count + 0.5)) if count <= of else 0.0
 
 
 def scores(
@@ -135,74 +109,108 @@ def scores(
     periods: Sequence[Period] = (),
     ranking: Ranking = RANKING,
 ) -> list[float]:
-    """Score candidates; higher is better.
+    """Score candidates.
+
+    Args:
+        candidates: Lines in any order.
+        weights: The terms that were chosen.
+        statistics: Counts over all lines of the tenant.
+        periods: Days that the query names.
+        ranking: The knobs.
 
     Returns:
-        One score a candidate, in their order.
+        One score a candidate, in their order; higher is better.
     """
     own = _line_scores(candidates, weights, statistics, ranking)
-    smoothed = _smoothed(candidates, own, ranking)
-    of_file = _file_scores({c.file for c in candidates}, weights, statistics, ranking)
-    total = [score + ranking.file * of_file[c.file] for c, score in zip(candidates, smoothed, strict=True)]
-    return _with_days(candidates, total, periods, ranking)
+    total = _smoothed(candidates, own, ranking)
+    if ranking.file:
+        of_file = _file_scores({c.file for c in candidates}, weights, statistics, ranking)
+        total = [score + of_file[c.file] for c, score in zip(candidates, total, strict=True)]
+    return _with_days(candidates, total, periods, ranking) if periods else total
 
 
 def _line_scores(
     candidates: Sequence[Candidate], weights: Mapping[str, float], statistics: Statistics, ranking: Ranking
 ) -> list[float]:
-    mean = statistics.terms / max(statistics.lines, 1) or 1.0
-    k1, b = ranking.saturation, ranking.length
+    """bm25 of the line alone, less the more of the query it leaves out; terms of its heading count in part."""
+    k1, gain = ranking.saturation, ranking.saturation + 1
+    fixed = k1 * (1 - ranking.length)
+    by_length = k1 * ranking.length * statistics.lines / max(statistics.terms, 1)
+    asked = [(f" {term} ", weight) for term, weight in weights.items()]
+    everything = sum(weights.values()) or 1.0
+    above = {heading: _asked_in(heading, asked) for heading in {c.heading for c in candidates}}
     out: list[float] = []
-    for candidate in candidates:
-        terms = candidate.terms.split(" ")
-        length = k1 * (1 - b + b * len(terms) / mean)
-        score = 0.0
-        for term, weight in weights.items():
-            count = terms.count(term)
-            if count:
-                score += weight * count * (k1 + 1) / (count + length)
-        out.append(score * ranking.heading if candidate.is_heading else score)
+    for _, _, _, _, _, bare, heading, _, _, is_heading in candidates:
+        terms = f" {bare} "
+        norm = fixed + by_length * (terms.count(" ") - 1)
+        score = found = 0.0
+        for term, weight in asked:
+            if term in terms:
+                count = terms.count(term)
+                score += weight * count * gain / (count + norm)
+                found += weight
+        for term, weight in above[heading]:
+            if term not in terms:
+                score += ranking.heading_terms * weight
+        score *= (found / everything) ** ranking.coverage
+        out.append(score * ranking.heading if is_heading else score)
     return out
+
+
+def _asked_in(heading: str, asked: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return what a heading holds of the query."""
+    terms = {f" {term} " for term in terms_of(heading)} if heading else set()
+    return [(term, weight) for term, weight in asked if term in terms]
 
 
 def _smoothed(candidates: Sequence[Candidate], own: Sequence[float], ranking: Ranking) -> list[float]:
-    place = {(c.file, c.number): i for i, c in enumerate(candidates)}
+    """Give each line a part of the scores around it: the answer often stands beside the words of the question."""
     out = list(own)
-    for i, candidate in enumerate(candidates):
-        for distance, weight in enumerate(ranking.neighbours, 1):
-            for number in (candidate.number - distance, candidate.number + distance):
-                j = place.get((candidate.file, number))
-                if j is not None and candidates[j].heading == candidate.heading:
-                    out[i] += weight * own[j]
+    reach = max(len(ranking.from_above), len(ranking.from_below))
+    for i, j, distance in _neighbours(candidates, reach):
+        if distance <= len(ranking.from_below):
+            out[i] += ranking.from_below[distance - 1] * own[j]
+        if distance <= len(ranking.from_above):
+            out[j] += ranking.from_above[distance - 1] * own[i]
     return out
+
+
+def _neighbours(candidates: Sequence[Candidate], reach: int) -> Iterator[tuple[int, int, int]]:
+    """Give pairs of lines under one heading, the upper one first, that stand at most `reach` lines apart."""
+    order = sorted((c.file << 40 | c.number, i) for i, c in enumerate(candidates))
+    for place, (at, i) in enumerate(order):
+        for other, j in order[place + 1 : place + 1 + reach]:
+            if other - at > reach:
+                break
+            if candidates[i].heading == candidates[j].heading:
+                yield i, j, other - at
 
 
 def _file_scores(
     files: set[int], weights: Mapping[str, float], statistics: Statistics, ranking: Ranking
 ) -> dict[int, float]:
-    mean = statistics.terms / max(len(statistics.files), 1) or 1.0
-    k1, b = ranking.file_saturation, ranking.file_length
+    """bm25 of whole files: a day that is about the topic lifts its lines."""
+    k1, gain = ranking.file_saturation, ranking.file_saturation + 1
+    fixed = k1 * (1 - ranking.file_length)
+    by_length = k1 * ranking.file_length * len(statistics.files) / max(statistics.terms, 1)
+    norms = {file: fixed + by_length * statistics.files[file].terms for file in files}
     out = dict.fromkeys(files, 0.0)
     for term in weights:
         counts = statistics.counts[term]
-        weight = rarity(len(counts), len(statistics.files))
+        weight = ranking.file * gain * rarity(len(counts), len(statistics.files))
         for file in files & counts.keys():
             count = counts[file]
-            length = k1 * (1 - b + b * statistics.files[file].terms / mean)
-            out[file] += weight * count * (k1 + 1) / (count + length)
+            out[file] += weight * count / (count + norms[file])
     return out
 
 
 def _with_days(
     candidates: Sequence[Candidate], total: list[float], periods: Sequence[Period], ranking: Ranking
 ) -> list[float]:
-    if not periods or not total:
-        return total
-    gain = ranking.day * max(total)
-    return [
-        score + gain if c.day and any(p.holds(date.fromisoformat(c.day)) for p in periods) else score
-        for c, score in zip(candidates, total, strict=True)
-    ]
+    days = {c.day for c in candidates if c.day}
+    meant = {day for day in days if any(p.holds(date.fromisoformat(day)) for p in periods)}
+    gain = ranking.day * max(total, default=0.0) if any(total) else 1.0
+    return [score + gain if c.day in meant else score for c, score in zip(candidates, total, strict=True)]
 
 
 def hits(
@@ -213,35 +221,49 @@ def hits(
     Args:
         candidates: The lines.
         total: Their scores.
-        limit: Hits wanted.
+        limit: Lines wanted.
         ranking: The knobs.
 
     Returns:
-        Best first; of equal scores the newest day first, then by path and line.
+        Best first; of equal scores the newest day first. Lines that say what a better one says already come last.
     """
     if not candidates or limit < 1:
         return []
-    order = sorted(range(len(candidates)), key=lambda i: (candidates[i].path, candidates[i].number))
-    order.sort(key=lambda i: candidates[i].day, reverse=True)
-    order.sort(key=lambda i: -total[i])
+    order = sorted(range(len(candidates)), key=total.__getitem__, reverse=True)
     least = total[order[0]] * ranking.cut_off
-    kept = [i for i in order if total[i] >= least]
-    return [_hit(candidates[i], total[i]) for i in _folded(candidates, kept, ranking)[:limit]]
+    kept = [i for i in _ties_settled(candidates, total, order, 4 * limit) if total[i] >= least]
+    return [_hit(candidates[i], total[i]) for i in _folded(candidates, kept, limit, ranking)]
 
 
-def _folded(candidates: Sequence[Candidate], order: list[int], ranking: Ranking) -> list[int]:
+def _ties_settled(candidates: Sequence[Candidate], total: Sequence[float], order: list[int], limit: int) -> list[int]:
+    """Order equal scores among the first so that the same lines always come in the same order."""
+    first = order[:limit]
+    first.sort(key=lambda i: (candidates[i].file, candidates[i].number))
+    first.sort(key=lambda i: candidates[i].day, reverse=True)
+    first.sort(key=total.__getitem__, reverse=True)
+    return first + order[limit:]
+
+
+def _folded(candidates: Sequence[Candidate], order: list[int], limit: int, ranking: Ranking) -> list[int]:
     """Move lines that say what a better one says already behind the others."""
     first: list[int] = []
     again: list[int] = []
     seen: list[frozenset[str]] = []
-    for i in order[: ranking.folded]:
-        terms = frozenset(candidates[i].terms.split(" "))
-        if any(len(terms & other) >= ranking.duplicate * len(terms | other) for other in seen):
+    for i in order:
+        terms = frozenset(candidates[i].terms.split())
+        if any(_says_the_same(terms, other, ranking.duplicate) for other in seen):
             again.append(i)
-        else:
-            first.append(i)
-            seen.append(terms)
-    return [*first, *order[ranking.folded :], *again] if again else order
+            continue
+        first.append(i)
+        seen.append(terms)
+        if len(first) == limit:
+            break
+    return (first + again)[:limit]
+
+
+def _says_the_same(terms: frozenset[str], other: frozenset[str], share: float) -> bool:
+    few, many = sorted((len(terms), len(other)))
+    return few >= share * many and len(terms & other) >= share * (few + many) / (1 + share)
 
 
 def _hit(candidate: Candidate, score: float) -> SearchHit:
@@ -256,15 +278,4 @@ def _hit(candidate: Candidate, score: float) -> SearchHit:
     )
 
 
-__all__ = [
-    "RANKING",
-    "Candidate",
-    "FileSize",
-    "Ranking",
-    "Statistics",
-    "choose",
-    "hits",
-    "rarity",
-    "scores",
-    "terms_of",
-]
+__all__ = ["RANKING", "Candidate", "FileSize", "Ranking", "Statistics", "choose", "hits", "rarity", "scores"]

@@ -116,7 +116,7 @@ def _row(number: int, line: str, above: Above, *, is_heading: bool) -> Iterator[
 
 def occurrences(rows: Iterable[str]) -> Counter[str]:
     """Count in how many of these rows each term stands; a row is given by its joined terms."""
-    return Counter(term for terms in rows for term in set(terms.split(" ")) if term)
+    return Counter(term for terms in rows for term in set(terms.split()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

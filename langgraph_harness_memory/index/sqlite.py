@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from langgraph_harness_memory.clock import Clock, SystemClock
 from langgraph_harness_memory.events import OnEvent
@@ -19,10 +20,10 @@ from langgraph_harness_memory.index import lines
 from langgraph_harness_memory.index.database import Database
 from langgraph_harness_memory.index.engine import Engine
 from langgraph_harness_memory.index.hits import SearchHit
+from langgraph_harness_memory.index.knobs import RANKING, Ranking
 from langgraph_harness_memory.index.lines import Seen
-from langgraph_harness_memory.index.rank import RANKING, Ranking
 from langgraph_harness_memory.index.rows import is_indexed, is_never_indexed
-from langgraph_harness_memory.index.searching import Asked, find
+from langgraph_harness_memory.index.search_steps import Asked, find_steps
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.workspace import Workspace, text_bytes
 from langgraph_harness_memory.workspace.local import LocalWorkspace
@@ -129,7 +130,14 @@ class MemoryIndex:
             if tenant is None or asked.limit < 1:
                 return []
             sizes = self._engine.sizes(db, self._root, tenant)
-            return find(db, tenant, asked, sizes, self._settings.ranking)
+            searching = find_steps(asked, sizes, self._settings.ranking)
+            answer: Any = None
+            try:
+                while True:
+                    answer = lines.answer(db, tenant, searching.send(answer))
+            except StopIteration as end:
+                found: list[SearchHit] = end.value
+                return found
 
     def index_text(self, path: str, text: str, *, purge: bool = False) -> None:
         """Bring the rows of one file up to date with its text, by the lines that changed.
