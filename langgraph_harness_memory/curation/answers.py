@@ -26,7 +26,7 @@ _BULLET = re.compile(r"\s*(?:[-*+•‣·]\s+|\d{1,3}[.)]\s+)")
 _HEADING = re.compile(r"\s*#{1,6}(?:\s|$)")
 _DRESS = " \t\"'`*_~.!:;,-–—•()[]{}<>«»“”‘’„"
 _NOTHING = re.compile(
-    r"(?:no[ _-]?reply|none|n/?a|nil|null|empty|unchanged|no change(?:s)?|nothing(?: new| to (?:report|add|save|remember|store|flush))?"
+    r"(?:no[ _-]?reply|none|n/?a|nil|null|empty|unchanged|no change(?:s)?|nothing(?: new)?(?: to (?:report|add|save|remember|store|flush))?"
     r"|no new (?:facts?|memor(?:y|ies)|information|bullets?)(?: to (?:report|add|save|remember|store))?|无|没有|なし|없음)"
 )
 _LED_BY_SENTINEL = re.compile(r"no_reply\s*(?:$|[.:,;!(\[\"'*_`–—-])", re.IGNORECASE)

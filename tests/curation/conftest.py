@@ -14,8 +14,8 @@ from langgraph_harness_memory.identifiers import ThreadRef, content_hash
 from langgraph_harness_memory.steps import (
     AlreadyFlushed,
     Answer,
-    AppendFlushed,
     Appended,
+    AppendFlushed,
     AppendText,
     AskModel,
     Conflict,
