@@ -1,0 +1,360 @@
+"""Memory's part in an agent's turn, the same for every front door.
+
+    a front door says        what its agent is (`Agent`), whose turn it is, which messages
+    `Turns` makes of it      the rule to drive: log, inject, prepare, call, recover, evict, finish
+    `drive` / `adrive`       run it, sync or async
+
+Nodes and middleware differ in where messages come from and where updates go; all the rest is here and below.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Generic, Literal, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+from langchain_core.tools import BaseTool
+
+from langgraph_harness_memory.clock import Clock
+from langgraph_harness_memory.config import MemoryConfig
+from langgraph_harness_memory.conversation.compaction import Turn, unchanged
+from langgraph_harness_memory.conversation.context import workspace_context
+from langgraph_harness_memory.conversation.eviction import Place, evict, evict_in_state, messages_in
+from langgraph_harness_memory.conversation.memory import CompactionMemory
+from langgraph_harness_memory.conversation.tokens import TokenCounter
+from langgraph_harness_memory.conversation.vocabulary import counter_for, unwrapped, window_of
+from langgraph_harness_memory.identifiers import ThreadRef
+from langgraph_harness_memory.performers import Caller, Performer
+from langgraph_harness_memory.sessions.log import SessionLog
+from langgraph_harness_memory.state import MEMORY_KEY
+from langgraph_harness_memory.steps import Failed, Steps, adrive, append_session_log, drive, queue_flush
+from langgraph_harness_memory.tenancy import ambient_thread
+
+T = TypeVar("T")
+
+KEPT_THREADS = 1_024
+"""Threads of which something is remembered between two steps; an older one is looked up again."""
+
+State = Any
+"""A `TypedDict`, a dataclass, a pydantic model, or a list of messages."""
+
+READERS = ("read_file", "read_evicted_file")
+"""Names of our reader of evicted files; the second where somebody else's tool has the first."""
+
+OURS = "harness_memory"
+"""Key in a tool's metadata by which our own tools are known."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agent:
+    """What a front door knows of the agent that it stands in."""
+
+    model: Any = None
+    """Its model, whatever it is wrapped in; `None` = not known here."""
+    tools: Sequence[Any] | None = ()
+    """What is bound to it; `None` = not known here."""
+    system: SystemMessage | None = None
+    """Its system prompt, as far as it is no message of the state."""
+
+    @property
+    def chat_model(self) -> BaseChatModel | None:
+        """Its chat model, without bindings, retries and fallbacks."""
+        model = unwrapped(self.model)
+        return model if isinstance(model, BaseChatModel) else None
+
+    def binds(self, name: str) -> bool:
+        """Say whether a tool of ours is bound."""
+        return any(getattr(tool, "name", None) == name and is_ours(tool) for tool in self.tools or ())
+
+
+def is_ours(tool: Any) -> bool:
+    """Say whether a tool is one of this package's."""
+    return bool((getattr(tool, "metadata", None) or {}).get(OURS))
+
+
+class _Recent(Generic[T]):
+    """What is remembered of the threads that spoke last."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._kept: OrderedDict[ThreadRef, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, thread: ThreadRef) -> T:
+        with self._lock:
+            if thread not in self._kept:
+                self._kept[thread] = self._make()
+                while len(self._kept) > KEPT_THREADS:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(thread)
+            return self._kept[thread]
+
+
+@dataclass(kw_only=True, slots=True)
+class _Remembered:
+    """What is known of one thread between two steps."""
+
+    model: BaseChatModel | None = None
+    """The model of the agent that last spoke here."""
+    compaction: CompactionMemory | None = None
+    logged: dict[str, tuple[Any, Any]] | None = None
+    """Content and calls by id of messages that this process has seen in the log; other looks are in the log itself."""
+    flushed_at: float | None = None
+    """When the end of a run last queued a flush, on the monotonic clock."""
+
+
+class Turns:
+    """Memory's part in the turns of any number of agents and threads at once.
+
+    Args:
+        config: All settings.
+        performer: Who acts.
+        sessions: Names the session logs.
+        clock: Tells how long ago the last flush was.
+        redact: Takes secrets out of what the summary model sees; `None` = leaves them.
+        begin_run: Told of each run and of its agent's model.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: MemoryConfig,
+        performer: Performer,
+        sessions: SessionLog,
+        clock: Clock,
+        redact: Callable[[str], str] | None,
+        begin_run: Callable[[BaseChatModel | None], None],
+    ) -> None:
+        self.config = config
+        self._performer = performer
+        self._sessions = sessions
+        self._clock = clock
+        self._redact = redact or unchanged
+        self._begin_run = begin_run
+        self._counters: dict[int, tuple[Any, TokenCounter]] = {}
+        self._recent: _Recent[_Remembered] = _Recent(_Remembered)
+
+    # -- acting
+
+    def run(self, rule: Steps[T], caller: Caller | None = None) -> T:
+        """Drive a rule for an agent."""
+        return drive(rule, self._performer.for_caller(self._known(caller)).perform)
+
+    async def arun(self, rule: Steps[T], caller: Caller | None = None) -> T:
+        """Drive a rule for an agent on the event loop; the twin of `run`."""
+        return await adrive(rule, self._performer.for_caller(self._known(caller)).aperform)
+
+    def _known(self, caller: Caller | None) -> Caller:
+        """Return the caller with the thread's own model where a front door does not see it."""
+        if caller is not None and caller.model is not None:
+            return caller
+        return replace(caller or Caller(), model=self._recent.of(ambient_thread()).model)
+
+    def begin(self, agent: Agent) -> ThreadRef:
+        """Note that an agent runs and return whose turn it is."""
+        thread, model = ambient_thread(), agent.chat_model
+        if model is not None:
+            self._recent.of(thread).model = model
+        self._begin_run(model)
+        return thread
+
+    # -- what a model call needs
+
+    def counter(self, agent: Agent) -> TokenCounter:
+        """Return the counter for an agent's model; one for each model, so that it remembers what it counted."""
+        model = agent.chat_model
+        known = self._counters.get(id(model))
+        if known is None or known[0] is not model:
+            kind: Any = self.config.compaction.token_counter if self.config.compaction else "auto"
+            known = self._counters[id(model)] = (model, counter_for(kind, model))
+        return known[1]
+
+    def context(self, thread: ThreadRef, agent: Agent) -> Steps[str]:
+        """Return the block of the workspace that every model call sees; empty when that part is off."""
+        if self.config.context is None:
+            return ""
+        can_search = agent.binds("memory_search")
+        return (yield from workspace_context(thread.tenant, self.config.context, can_search=can_search))
+
+    def turn(
+        self,
+        thread: ThreadRef,
+        agent: Agent,
+        messages: Sequence[BaseMessage],
+        *,
+        context: str = "",
+        memory: Any = None,
+        in_state: frozenset[str] | None = None,
+    ) -> Turn:
+        """Say what the rules need to know about one model call.
+
+        Args:
+            thread: Whose.
+            agent: The agent.
+            messages: Oldest first, without the agent's system prompt.
+            context: The injected block, where it is not part of the system prompt.
+            memory: What the state holds of compaction's memory, for a thread that this process has not seen.
+            in_state: Ids of the messages that can be updated; `None` = all that have one.
+        """
+        config = self.config
+        counter = self.counter(agent)
+        overhead = None
+        if agent.tools is not None:
+            system = str(agent.system.text) if agent.system else ""
+            overhead = counter.text(system) + counter.schemas(agent.tools)
+            overhead += counter.text(context) if context not in system else 0
+        summarises = config.compaction.model if config.compaction else None
+        searches = agent.binds("session_search")
+        return Turn(
+            thread=thread,
+            messages=messages,
+            counter=counter,
+            memory=self.compaction_memory(thread, memory),
+            compaction=config.compaction,
+            eviction=config.eviction,
+            overhead=overhead,
+            window=window_of(agent.model),
+            summary_window=None if isinstance(summarises, str) else window_of(summarises),
+            reader=reader_of(agent.tools),
+            session_reader="session_search" if searches else None,
+            log_path=self._sessions.path_of(thread.thread_id),
+            flushes=config.flush is not None and self._may_flush(thread),
+            waits_for_flush=config.flush is not None and config.flush.mode == "inline",
+            redact=self._redact,
+            in_state=in_state,
+        )
+
+    def compaction_memory(self, thread: ThreadRef, stored: Any = None) -> CompactionMemory:
+        """Return what compaction remembers of a thread, read from the state where this process knows nothing yet."""
+        known = self._recent.of(thread)
+        if known.compaction is None:
+            known.compaction = CompactionMemory.of(stored)
+        return known.compaction
+
+    # -- the rules that every front door shares
+
+    def log(self, thread: ThreadRef, messages: Sequence[BaseMessage]) -> Steps[None]:
+        """Have messages stand in the session log; those that this process has seen there cost a comparison."""
+        known = self._recent.of(thread)
+        seen = known.logged or {}
+        new = [m for m in messages if m.id is None or seen.get(m.id) != _said(m)]
+        if not new and known.logged is not None:
+            return
+        logged = yield from append_session_log(thread, new)
+        if isinstance(logged, Failed):
+            return
+        # Only what was there at the last step can come again in the next one.
+        earlier = dict(list(seen.items())[-KEPT_IDS:])
+        known.logged = earlier | {m.id: _said(m) for m in messages if m.id is not None}
+
+    def admit(self, thread: ThreadRef) -> Steps[None]:
+        """Refuse a run of another tenant than the thread's before anything of either is read.
+
+        Raises:
+            TenantMismatch: The thread belongs to another tenant.
+        """
+        if self._recent.of(thread).logged is None:
+            yield from append_session_log(thread, ())
+
+    def evict(
+        self, thread: ThreadRef, results: Sequence[Any], *, reader: str | None, only_log: bool = False
+    ) -> Steps[list[Any]]:
+        """Log the results of one step as they were and evict what is too large.
+
+        Args:
+            thread: Whose.
+            results: `ToolMessage`s and `Command`s, in order.
+            reader: The bound tool that opens evicted files; `None` = none is bound.
+            only_log: Somebody else evicts them.
+        """
+        yield from self.log(thread, [message for result in results for message in messages_in(result)])
+        if only_log or self.config.eviction is None:
+            return list(results)
+        return (yield from evict(results, self.config.eviction, place=Place(thread=thread, reader=reader)))
+
+    def evict_in_state(
+        self, thread: ThreadRef, messages: Sequence[BaseMessage], *, reader: str | None
+    ) -> Steps[list[ToolMessage]]:
+        """Evict what is too large among the newest results of a conversation; returns what takes their places."""
+        if self.config.eviction is None:
+            return []
+        return (yield from evict_in_state(messages, self.config.eviction, place=Place(thread=thread, reader=reader)))
+
+    def finish(self, thread: ThreadRef, messages: Sequence[BaseMessage]) -> Steps[None]:
+        """End a run: everything is logged, and a flush is queued if one is due. It never raises into the run."""
+        yield from self.log(thread, messages)
+        flush = self.config.flush
+        if flush is None or not self._is_due(thread, flush.trigger) or not self._may_flush(thread):
+            return
+        yield from queue_flush(thread, wait=flush.mode == "inline", everything=False)
+
+    def _may_flush(self, thread: ThreadRef) -> bool:
+        return not thread.namespace or (self.config.flush is not None and self.config.flush.subagents)
+
+    def _is_due(self, thread: ThreadRef, trigger: Literal["always", "never"] | timedelta) -> bool:
+        if not isinstance(trigger, timedelta):
+            return trigger == "always"
+        known, now = self._recent.of(thread), self._clock.monotonic()
+        if known.flushed_at is not None and now - known.flushed_at < trigger.total_seconds():
+            return False
+        known.flushed_at = now
+        return True
+
+
+KEPT_IDS = 256
+"""Ids of logged messages that are remembered per thread beside the present ones."""
+
+
+def _said(message: BaseMessage) -> tuple[Any, Any]:
+    return message.content, message.tool_calls if isinstance(message, AIMessage) else None
+
+
+def with_context(system: SystemMessage | None, context: str) -> SystemMessage | None:
+    """Return a system prompt with the block of the workspace behind it, so that what comes first stays the same.
+
+    Args:
+        system: The agent's own prompt; `None` = none.
+        context: The block; empty = none.
+    """
+    if not context:
+        return system
+    if system is None:
+        return SystemMessage(context)
+    if isinstance(system.content, str):
+        return system.model_copy(update={"content": f"{system.content}\n\n{context}"})
+    return system.model_copy(update={"content": [*system.content, {"type": "text", "text": f"\n\n{context}"}]})
+
+
+def messages_of(state: State, key: str = "messages") -> list[BaseMessage]:
+    """Return the messages that a state holds; a state that is a list of messages is those."""
+    if isinstance(state, list):
+        return state
+    found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+    return list(found or [])
+
+
+def stored_memory(state: State) -> Any:
+    """Return what a state holds of memory's private values; `None` where it has no place for them."""
+    return state.get(MEMORY_KEY) if isinstance(state, Mapping) else getattr(state, MEMORY_KEY, None)
+
+
+def reader_of(tools: Sequence[Any] | None) -> str | None:
+    """Return the name of the bound tool of ours that opens evicted files; `None` = none is bound."""
+    return next((tool.name for tool in tools or () if is_ours(tool) and tool.name in READERS), None)
+
+
+def missing_reader(tools: Sequence[Any], reader: BaseTool) -> BaseTool | None:
+    """Return our reader of evicted files where none is bound, under a name that is free; `None` where one is bound."""
+    if reader_of(tools) is not None:
+        return None
+    names = {tool.get("name") if isinstance(tool, Mapping) else getattr(tool, "name", None) for tool in tools}
+    return reader if reader.name not in names else reader.model_copy(update={"name": READERS[1]})
+
+
+def private(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what changed of memory's private values, as an update of the state; graphs without a place for it ignore it."""
+    changed = {name: after.get(name) for name in {*before, *after} if before.get(name) != after.get(name)}
+    return {MEMORY_KEY: changed} if changed else {}
