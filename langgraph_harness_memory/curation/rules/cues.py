@@ -7,18 +7,21 @@ identifiers and length. Scripts without spaces are searched for substrings, the 
 import re
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as a text."""
     return frozenset(text.split())
 
 
-FIRST_PERSON = _words(
+FIRST_PERSON = word_set(
     """i i'm im i've ive i'd i'll me my mine myself we we're we've we'd we'll us our ours
     ich mir mich mein meine meinen meinem meiner wir uns unser unsere je j'ai moi mon ma mes nous notre nos
     yo mi mis me nosotros nuestro nuestra eu meu minha meus minhas nós io mio mia miei mie noi nostro nostra
     ik mij mijn wij ons onze ja mnie mój moja moje my nas nasz jag mig min mitt mina vi oss vår jeg meg
+    prefiero vivo trabajo uso odio nací compré elegí decidí prefiro gosto adoro moro trabalho nasci comprei decidi preferisco abito lavoro
+    wolę lubię mieszkam pracuję люблю предпочитаю живу работаю j'habite j'aime
     я мне меня мой моя моё мои мы нас нам наш наша ben bana benim biz bizim أنا نحن मैं मेरा मेरी हम tôi saya aku kami"""
 )
-"""Who says of themselves."""
+"""Who says of themselves; of languages that leave the pronoun out, the verbs."""
 
 FIRST_PERSON_DENSE = (
     "我",
@@ -39,8 +42,9 @@ FIRST_PERSON_DENSE = (
     "ผม",
 )
 
-COMMITMENT = _words(
-    """forbidden allowed mandatory banned required decide decided decision chose choose chosen picked pick agreed agree settled switch switched migrate migrated adopt adopted
+COMMITMENT = word_set(
+    """forbidden allowed mandatory banned required adopt adopted migrate migrated switch switched settled agreed agree
+    decide decided decision chose choose chosen picked pick
     plan plans planned planning going gonna will intend intends scheduled schedule deadline due booked signed applied
     must never always should need needs required remember important note rule policy prefer prefers preferred preference favorite
     favourite like likes love loves loved hate hates enjoy enjoys want wants hope hoping dream dreams goal goals allergic vegetarian
@@ -58,19 +62,19 @@ COMMITMENT = _words(
 )
 """Decisions, plans, preferences, rules, and what people do and are."""
 
-TRAITS = _words(
+TRAITS = word_set(
     """vegetarian vegan allergic diabetic married engaged divorced pregnant retired unemployed left-handed vegetarierin vegetarier allergisch
     verheiratet végétarien végétarienne allergique marié mariée vegetariano vegetariana alérgico alérgica casado casada"""
 )
 """What somebody is; one such word says it all."""
 
-COMMITMENT_DENSE = _words(
+COMMITMENT_DENSE = word_set(
     """决定 选择 选了 采用 改用 使用 喜欢 讨厌 偏好 更喜欢 总是 从不 必须 重要 记住 住在 工作 名字 叫做 出生 结婚 计划 打算 截止 買 买了
     過敏 过敏     決定 決め 選ん 選択 採用 使用 使う 好き 嫌い いつも 必ず 重要 覚え 住んで 働い 名前 生まれ 結婚 予定 締め切り 買った アレルギー
     결정 선택 사용 좋아 싫어 항상 절대 반드시 중요 기억 살고 일하 이름 태어 결혼 계획 예정 마감 샀 알레르기 ชอบ เกลียด ตัดสินใจ"""
 )
 
-FILLER = _words(
+FILLER = word_set(
     """hey hi hello hiya yo bye goodbye cheers thanks thank thx ty welcome sorry please ok okay k alright yeah yep yup yes no nope nah sure
     wow whoa woah oh ooh ah aww awesome amazing great good nice cool lovely wonderful fantastic perfect excellent incredible sweet neat
     congrats congratulations glad happy absolutely definitely totally exactly indeed really right true agreed lol haha hahaha hehe omg
@@ -97,4 +101,4 @@ OPENERS = re.compile(
 )
 """What stands at the start of a sentence and can go."""
 
-UNCERTAIN = _words("maybe perhaps guess suppose wonder vielleicht peut-être quizás talvez forse может возможно")
+UNCERTAIN = word_set("maybe perhaps guess suppose wonder vielleicht peut-être quizás talvez forse может возможно")

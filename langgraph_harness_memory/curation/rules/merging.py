@@ -103,45 +103,69 @@ def _present(memory: str) -> list[_Entry]:
 def _fold(entries: list[_Entry], new: Sequence[NewFact]) -> None:
     """Merge new lines into the entries, oldest first."""
     repeats = Repeats()
-    frames: dict[Frame, tuple[int, str]] = {}
+    values: dict[Frame, _Value] = {}
     for number, entry in enumerate(entries):
         repeats.add(_bare(entry.text))
-        _claim(frames, number, entry.text)
-    for fact in new:
+        _claim(values, number, entry.text, _day_of(entry.text))
+    for fact in sorted(new, key=lambda fact: fact.day or date.min):
         text = " ".join(bullet_text(fact.text).split())
-        if not text or repeats.find(_bare(text)) is not None:
+        if not _bare(text) or repeats.find(_bare(text)) is not None:
             continue
         number = repeats.add(_bare(text))
-        outdated = _claim(frames, number, text)
-        dated = text if fact.day is None or _DATE.search(text) else f"{text} ({fact.day.isoformat()})"
+        day = _day_of(text) or fact.day
+        dated = text if day is None or _DATE.search(text) else f"{text} ({day.isoformat()})"
         entries.append(
             _Entry(
                 text=f"- {dated}", section=_section_for(text, entries), is_old=False, worth=_worth(text), order=number
             )
         )
-        for earlier, sentence in outdated:
-            _strike(entries[earlier], sentence)
+        for outdated in _claim(values, number, text, day):
+            _strike(entries[outdated.line], outdated.sentence)
 
 
-def _claim(frames: dict[Frame, tuple[int, str]], number: int, line: str) -> list[tuple[int, str]]:
-    """Note the values a line gives, and return the earlier sentences that they take the place of."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Value:
+    """Where a value stands, and of which day it is."""
+
+    line: int
+    sentence: str
+    day: date
+
+
+def _claim(values: dict[Frame, _Value], number: int, line: str, day: date | None) -> list[_Value]:
+    """Note the values a line gives, and return those that are outdated by now: earlier ones, or its own."""
     speaker, said = split_speaker(_bare(line))
-    outdated: list[tuple[int, str]] = []
+    outdated: list[_Value] = []
     for sentence in sentences_of(said):
         frame = frame_of(speaker, sentence)
         if frame is None:
             continue
-        if frame in frames and frames[frame][0] != number:
-            outdated.append(frames[frame])
-        frames[frame] = (number, sentence)
+        value = _Value(line=number, sentence=sentence, day=day or date.min)
+        standing = values.get(frame)
+        if standing is None or standing.line == number:
+            values[frame] = value
+        elif value.day >= standing.day:
+            values[frame] = value
+            outdated.append(standing)
+        else:
+            outdated.append(value)
     return outdated
 
 
 def _strike(entry: _Entry, sentence: str) -> None:
     """Take an outdated sentence out of its line; the line goes with its last one."""
     rest = entry.text.replace(sentence, "", 1)
-    _, said = split_speaker(_bare(rest))
-    entry.text = "" if not said.strip(" .!,;") else re.sub(r"[ \t]{2,}", " ", rest).rstrip()
+    said = _bare(rest).rpartition(":")[2] if sentence not in rest else rest
+    entry.text = "" if not said.strip(" .!,;:") else re.sub(r"[ \t]{2,}", " ", rest).rstrip()
+
+
+def _day_of(line: str) -> date | None:
+    """Return the day behind a line."""
+    found = _DATE.search(line)
+    try:
+        return date.fromisoformat(found[1]) if found else None
+    except ValueError:
+        return None
 
 
 def _bare(line: str) -> str:

@@ -16,7 +16,7 @@ OWN_COMMITMENT = 0.6
 """What "I prefer tabs" tells beyond its words: short, and the kind of thing that is asked for later."""
 
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\s])|(?<=[。！？｡؟।])[」』”’）]*\s*|\s*\n+\s*|(?<=[.!?])\s+(?=[A-Z])"
+    r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+|(?:(?<=[。！？｡؟।])(?![」』”’）])|(?<=[。！？｡][」』”’）]))\s*|\s*\n+\s*"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|mr|mrs|ms|dr|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|prof|inc|ltd|co|bzw|z\.b|ca|nr)\.)\Z",
@@ -114,7 +114,7 @@ def _score(text: str) -> float:
 def _dense_score(text: str, dense: int) -> float:
     if cues.FILLER_DENSE.fullmatch(text.strip("。！!、,，. ～~")):
         return 0.0
-    score = min(dense, 20) * 0.22
+    score = min(dense, 20) * 0.24
     score += bool(_NUMBER.search(text)) * 1.5 + min(2, len(re.findall(r"[A-Za-z]{2,}|[ァ-ヺー]{3,}", text))) * 1.2
     score += (
         min(3, len(_IDENTIFIER.findall(text))) * 1.2 + bool(_QUOTE.search(text)) * 1.0 + bool(_TIME.search(text)) * 1.5
