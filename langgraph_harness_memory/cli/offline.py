@@ -50,7 +50,7 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  the base class passes it
         **kwargs: Any,
     ) -> ChatResult:
-        answer = self._answer(messages, list(kwargs.get("tools") or []))
+        answer = self.answer(messages, list(kwargs.get("tools") or []))
         return ChatResult(generations=[ChatGeneration(message=answer)])
 
     def _stream(
@@ -60,7 +60,7 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        answer = self._answer(messages, list(kwargs.get("tools") or []))
+        answer = self.answer(messages, list(kwargs.get("tools") or []))
         for word in re.findall(r"\S+\s*|\s+", str(answer.text)):
             chunk = ChatGenerationChunk(message=AIMessageChunk(content=word))
             if run_manager:
@@ -69,7 +69,13 @@ class OfflineChatModel(BaseChatModel):
         end = AIMessageChunk(content="", tool_calls=answer.tool_calls, chunk_position="last")
         yield ChatGenerationChunk(message=end)
 
-    def _answer(self, messages: list[BaseMessage], tools: list[str]) -> AIMessage:
+    def answer(self, messages: Sequence[BaseMessage], tools: Sequence[str]) -> AIMessage:
+        """Answer a request.
+
+        Args:
+            messages: Oldest first.
+            tools: Names of the tools that are bound.
+        """
         last = messages[-1] if messages else HumanMessage("")
         if isinstance(last, ToolMessage):
             return AIMessage(_report(str(last.text)))

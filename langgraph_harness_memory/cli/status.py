@@ -1,0 +1,66 @@
+"""`status`: what a memory holds and how it fares."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from langgraph_harness_memory.cli import options
+from langgraph_harness_memory.cli.console import Terminal
+from langgraph_harness_memory.cli.guard import guarded
+from langgraph_harness_memory.cli.measuring import Holding, disk, holding, users
+from langgraph_harness_memory.cli.opening import open_memory
+
+
+@guarded
+def status(
+    *,
+    workspace: options.Workspace = options.DEFAULT_WORKSPACE,
+    user: options.User = None,
+    all_users: Annotated[
+        bool, typer.Option("--all-users", help="Every user that is known, and the shared memory.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Show sessions, logs, facts, pending flushes, the last maintenance and disk use.
+
+    Example: harness-memory status -w workspace --all-users
+    """
+    terminal = Terminal(as_json=as_json)
+    with open_memory(workspace) as memory:
+        who: list[str | None] = [user]
+        if all_users:
+            who = [None, *users(memory.workspace, memory.sessions.threads())]
+        holdings = [holding(memory, one) for one in who]
+        used = disk(memory.workspace, evicted="large_tool_results")
+        health = memory.health()
+        name = memory.workspace.name
+    terminal.answer(
+        {"workspace": name, "memories": holdings, "disk": {**_bytes(used), "total": used.total}, "health": health}
+    )
+    terminal.say(f"[bold]{escape(name)}[/]")
+    for one in holdings:
+        _show(terminal, one)
+    terminal.table(
+        "Disk", ["", "bytes"], [[kind, size] for kind, size in [*_bytes(used).items(), ("total", used.total)]]
+    )
+
+
+def _bytes(used: Any) -> dict[str, int]:
+    return {kind: getattr(used, kind) for kind in ("sessions", "evicted", "memory", "knowledge", "other")}
+
+
+def _show(terminal: Terminal, one: Holding) -> None:
+    rows = [
+        ["sessions", one.sessions],
+        ["messages", one.messages],
+        ["not flushed yet", one.unflushed],
+        ["daily logs", one.daily_logs],
+        ["archived logs", one.archived_logs],
+        ["facts in daily logs", one.logged_facts],
+        ["facts in MEMORY.md", one.memory_facts],
+        ["versions of MEMORY.md", one.memory_versions],
+        ["last maintenance", one.last_tick],
+        ["last consolidation", one.last_consolidation],
+    ]
+    terminal.table("shared memory" if one.user is None else f"user {one.user}", ["", ""], rows)

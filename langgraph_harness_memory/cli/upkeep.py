@@ -1,0 +1,137 @@
+"""`maintain`, `cron` and `reindex`: what keeps a memory in order."""
+
+import shlex
+import shutil
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from langgraph_harness_memory.cli import options
+from langgraph_harness_memory.cli.console import Terminal
+from langgraph_harness_memory.cli.durations import duration
+from langgraph_harness_memory.cli.guard import NO, guarded
+from langgraph_harness_memory.cli.opening import choose_model, open_memory
+from langgraph_harness_memory.errors import SettingError
+from langgraph_harness_memory.workspace.opening import is_postgres_url
+
+
+@guarded
+def maintain(
+    *,
+    workspace: options.Workspace = options.DEFAULT_WORKSPACE,
+    user: options.User = None,
+    model: options.Model = None,
+    every: Annotated[str | None, typer.Option(help="Stay and run again after this time, for example 6h.")] = None,
+    if_due: Annotated[bool, typer.Option("--if-due", help="Run only when the interval has passed.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Run one maintenance tick: recover, consolidate, expire, prune, reindex; exit status 1 when a step failed.
+
+    Example: harness-memory maintain -w workspace --every 6h
+    """
+    terminal = Terminal(as_json=as_json)
+    pause = None if every is None else duration(every, "--every")
+    who: dict[str, Any] = {} if user is None else {"user_id": user}
+    with open_memory(workspace, model=choose_model(model)) as memory:
+        while True:
+            report = memory.maintain(force=not if_due, **who)
+            terminal.answer(report)
+            _show(terminal, report)
+            if pause is None:
+                break
+            terminal.note(f"next run in {pause}")
+            time.sleep(pause.total_seconds())
+    if report["failures"]:
+        raise typer.Exit(NO)
+
+
+def _show(terminal: Terminal, report: Mapping[str, Any]) -> None:
+    if not report["ran"]:
+        terminal.say(f"did not run: {escape(report['skipped'])}")
+        return
+    terminal.say(f"recovered     {len(report['recovered'])} sessions")
+    for memory in report["consolidated"]:
+        name = "shared" if memory["tenant"] is None else escape(memory["tenant"])
+        terminal.say(
+            f"consolidated  {name}: {memory['merged']} lines, {memory['added']} added, {memory['changed']} changed, "
+            f"{memory['dropped']} dropped"
+        )
+    archived = [path for logs in report["expired"] for path in logs["archived"]]
+    deleted = [path for logs in report["expired"] for path in logs["deleted"]]
+    terminal.say(f"expired       {len(archived)} logs archived, {len(deleted)} deleted")
+    terminal.say(f"pruned        {len(report['pruned'])} sessions")
+    terminal.say(f"reindexed     {report['reindexed']} indexes compared")
+    for failure in report["failures"]:
+        terminal.note(f"[red]failed[/]  {failure['step']}: {escape(failure['reason'])}")
+
+
+@guarded
+def cron(
+    *,
+    workspace: options.Workspace = options.DEFAULT_WORKSPACE,
+    every: Annotated[str, typer.Option(help="Time between two runs.")] = "6h",
+    systemd: Annotated[bool, typer.Option("--systemd", help="Print a service and a timer instead.")] = False,
+    model: options.Model = None,
+    as_json: options.Json = False,
+) -> None:
+    """Print what to put into crontab (or systemd) so that maintenance runs without an agent. Installs nothing.
+
+    Example: harness-memory cron -w workspace --every 6h | crontab -
+    """
+    terminal = Terminal(as_json=as_json)
+    gap = duration(every, "--every")
+    program = shutil.which("harness-memory") or "harness-memory"
+    where = workspace if is_postgres_url(workspace) else str(Path(workspace).expanduser().resolve())
+    command = [program, "maintain", "--workspace", where, *(["--model", model] if model else [])]
+    line = f"{_schedule(gap)} {shlex.join(command)}".replace("%", "\\%")
+    service = (
+        f"[Unit]\nDescription=Maintenance of a memory\n\n[Service]\nType=oneshot\nExecStart={shlex.join(command)}\n"
+    )
+    timer = (
+        f"[Unit]\nDescription=Maintenance of a memory\n\n[Timer]\nOnBootSec=5min\nOnUnitActiveSec={int(gap.total_seconds())}s\n"
+        "Persistent=true\n\n[Install]\nWantedBy=timers.target\n"
+    )
+    terminal.answer({"crontab": line, "systemd": {"service": service, "timer": timer}})
+    if systemd:
+        terminal.say(escape(f"# harness-memory.service\n{service}\n# harness-memory.timer\n{timer}"))
+    else:
+        terminal.say(escape(line))
+
+
+def _schedule(gap: timedelta) -> str:
+    """Write a gap as cron knows it: parts of an hour, of a day, or whole days."""
+    minutes = gap.total_seconds() / 60
+    if minutes < 60 and 60 % minutes == 0:
+        return f"*/{int(minutes)} * * * *" if minutes > 1 else "* * * * *"
+    hours = minutes / 60
+    if hours < 24 and 24 % hours == 0:
+        return f"17 */{int(hours)} * * *" if hours > 1 else "17 * * * *"
+    if hours == 24:
+        return "17 3 * * *"
+    raise SettingError.refused("--every", str(gap), "cron knows parts of an hour or day: 15m, 30m, 1h, 6h, 12h, 1d")
+
+
+@guarded
+def reindex(
+    *,
+    workspace: options.Workspace = options.DEFAULT_WORKSPACE,
+    user: options.User = None,
+    as_json: options.Json = False,
+) -> None:
+    """Compare every file with the index and rebuild what differs.
+
+    Example: harness-memory reindex -w workspace
+    """
+    terminal = Terminal(as_json=as_json)
+    start = time.monotonic()
+    with open_memory(workspace) as memory, terminal.progress("reindexing", 1) as bar:
+        memory.index.for_tenant(user).reindex()
+        bar.to(1)
+    took = time.monotonic() - start
+    terminal.answer({"workspace": workspace, "user": user, "seconds": round(took, 3)})
+    terminal.say(f"index compared with every file in {took:.2f} s")
