@@ -166,7 +166,7 @@ def _utterances(entries: Sequence[Mapping[str, Any]], today: date | None) -> lis
                 speaker=speaker,
                 text=text[len(name) + 2 :] if is_named else text,
                 is_person=(role == "user" or is_named) and "repeats" not in entry,
-                said_on=_day(entry.get("date")) or today,
+                said_on=_day(entry.get("sent")) or today,
             )
         )
     return utterances

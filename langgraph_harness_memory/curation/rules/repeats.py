@@ -12,11 +12,9 @@ NEGATIONS = cues.word_set(
     mai не нет никогда"""
 )
 """Words that turn a statement around."""
-DENSE_NEGATIONS = ("不", "没", "沒", "ない", "ません", "않", "안 ", "못")
+DENSE_NEGATIONS = ("不", "没", "沒", "ない", "ません", "않", "못")
 
-LIGHT = (
-    cues.FILLER | frozenset("also really very just now still always actually again already even".split()) - NEGATIONS
-)
+LIGHT = (cues.FILLER | cues.word_set("also really very just now still actually again already even")) - NEGATIONS
 """Words that a repeat may have beyond the line that it repeats."""
 
 
