@@ -23,7 +23,15 @@ from langgraph_harness_memory.index.rows import (
     only_grew,
     rows_of,
 )
-from langgraph_harness_memory.index.search_steps import ByTerms, Counts, Literally, OfDays, Request, Vocabulary
+from langgraph_harness_memory.index.search_steps import (
+    ByTerms,
+    Complete,
+    Counts,
+    Literally,
+    OfDays,
+    Request,
+    Vocabulary,
+)
 from langgraph_harness_memory.workspace.postgres_sql import Begin, Commit, FileQueries, Query, Rows, Work
 
 LEXEME_BYTES = 400_000
@@ -341,6 +349,8 @@ class IndexQueries:
                 return (yield from self._of_days(tenant, request))
             case Literally():
                 return (yield from self._literally(tenant, request))
+            case Complete():
+                return list(request.found)
             case Vocabulary():
                 rows = yield self._query(
                     "SELECT term, sum(lines)::integer FROM {s}.index_occurrences WHERE tenant = %(tenant)s GROUP BY term",

@@ -8,7 +8,7 @@ Pure: a back end brings candidates and counts, whatever it is. All figures of on
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
@@ -18,6 +18,9 @@ from langgraph_harness_memory.index.hits import SearchHit
 from langgraph_harness_memory.index.knobs import RANKING, Ranking
 from langgraph_harness_memory.index.query import Choice, Query
 from langgraph_harness_memory.index.text import terms_of
+
+_LINE_BITS = 40
+"""Bits for a line's number when a place is written as one integer; no file has a billion lines, nor a section next to it."""
 
 
 class Candidate(NamedTuple):
@@ -31,11 +34,11 @@ class Candidate(NamedTuple):
     file: int
     """The back end's own name for its file."""
     path: str
-    """Its file, relative to the tenant's root."""
+    """Its file, relative to the tenant's root; may be empty until `Complete` is answered."""
     number: int
     """Its line, from 1."""
     text: str
-    """The line as it stands in the file."""
+    """The line as it stands in the file; may be empty until `Complete` is answered."""
     terms: str
     """Its terms, joined by blanks."""
     heading: str
@@ -43,9 +46,17 @@ class Candidate(NamedTuple):
     day: str
     """ISO day; empty = none."""
     source: str
-    """Where its block says it comes from."""
+    """Where its block says it comes from; may be empty until `Complete` is answered."""
     is_heading: bool
     """It is a person's heading."""
+
+
+class Scored(NamedTuple):
+    """A line and how well it answers."""
+
+    candidate: Candidate
+    score: float
+    """Higher is better."""
 
 
 class FileSize(NamedTuple):
@@ -133,10 +144,10 @@ def _line_scores(
     candidates: Sequence[Candidate], weights: Mapping[str, float], statistics: Statistics, ranking: Ranking
 ) -> list[float]:
     """bm25 of the line alone, less the more of the query it leaves out; terms of its heading count in part."""
-    k1, gain = ranking.saturation, ranking.saturation + 1
+    k1, power = ranking.saturation, ranking.coverage
     fixed = k1 * (1 - ranking.length)
     by_length = k1 * ranking.length * statistics.lines / max(statistics.terms, 1)
-    asked = [(f" {term} ", weight) for term, weight in weights.items()]
+    asked = [(f" {term} ", weight, weight * (k1 + 1)) for term, weight in weights.items()]
     everything = sum(weights.values()) or 1.0
     above = {heading: _asked_in(heading, asked) for heading in {c.heading for c in candidates}}
     out: list[float] = []
@@ -144,46 +155,36 @@ def _line_scores(
         terms = f" {bare} "
         norm = fixed + by_length * (terms.count(" ") - 1)
         score = found = 0.0
-        for term, weight in asked:
+        for term, weight, most in asked:
             if term in terms:
                 count = terms.count(term)
-                score += weight * count * gain / (count + norm)
+                score += most * count / (count + norm)
                 found += weight
         for term, weight in above[heading]:
             if term not in terms:
                 score += ranking.heading_terms * weight
-        score *= (found / everything) ** ranking.coverage
+        score *= (found / everything) ** power
         out.append(score * ranking.heading if is_heading else score)
     return out
 
 
-def _asked_in(heading: str, asked: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+def _asked_in(heading: str, asked: Sequence[tuple[str, float, float]]) -> list[tuple[str, float]]:
     """Return what a heading holds of the query."""
     terms = {f" {term} " for term in terms_of(heading)} if heading else set()
-    return [(term, weight) for term, weight in asked if term in terms]
+    return [(term, weight) for term, weight, _ in asked if term in terms]
 
 
 def _smoothed(candidates: Sequence[Candidate], own: Sequence[float], ranking: Ranking) -> list[float]:
     """Give each line a part of the scores around it: the answer often stands beside the words of the question."""
-    out = list(own)
-    reach = max(len(ranking.from_above), len(ranking.from_below))
-    for i, j, distance in _neighbours(candidates, reach):
-        if distance <= len(ranking.from_below):
-            out[i] += ranking.from_below[distance - 1] * own[j]
-        if distance <= len(ranking.from_above):
-            out[j] += ranking.from_above[distance - 1] * own[i]
-    return out
-
-
-def _neighbours(candidates: Sequence[Candidate], reach: int) -> Iterator[tuple[int, int, int]]:
-    """Give pairs of lines under one heading, the upper one first, that stand at most `reach` lines apart."""
-    order = sorted((c.file << 40 | c.number, i) for i, c in enumerate(candidates))
-    for place, (at, i) in enumerate(order):
-        for other, j in order[place + 1 : place + 1 + reach]:
-            if other - at > reach:
-                break
-            if candidates[i].heading == candidates[j].heading:
-                yield i, j, other - at
+    sections: dict[tuple[int, str], int] = {}
+    places = [(sections.setdefault((c.file, c.heading), len(sections)) << _LINE_BITS) + c.number for c in candidates]
+    score_at = dict(zip(places, own, strict=True)).get
+    around = [(-distance, part) for distance, part in enumerate(ranking.from_above, 1)]
+    around += list(enumerate(ranking.from_below, 1))
+    return [
+        score + sum([part * score_at(place + distance, 0.0) for distance, part in around])
+        for place, score in zip(places, own, strict=True)
+    ]
 
 
 def _file_scores(
@@ -213,9 +214,9 @@ def _with_days(
     return [score + gain if c.day in meant else score for c, score in zip(candidates, total, strict=True)]
 
 
-def hits(
+def best(
     candidates: Sequence[Candidate], total: Sequence[float], limit: int, ranking: Ranking = RANKING
-) -> list[SearchHit]:
+) -> list[Scored]:
     """Order candidates, fold what says the same, cut off what is far behind the best.
 
     Args:
@@ -232,7 +233,7 @@ def hits(
     order = sorted(range(len(candidates)), key=total.__getitem__, reverse=True)
     least = total[order[0]] * ranking.cut_off
     kept = [i for i in _ties_settled(candidates, total, order, 4 * limit) if total[i] >= least]
-    return [_hit(candidates[i], total[i]) for i in _folded(candidates, kept, limit, ranking)]
+    return [Scored(candidates[i], total[i]) for i in _folded(candidates, kept, limit, ranking)]
 
 
 def _ties_settled(candidates: Sequence[Candidate], total: Sequence[float], order: list[int], limit: int) -> list[int]:
@@ -266,7 +267,8 @@ def _says_the_same(terms: frozenset[str], other: frozenset[str], share: float) -
     return few >= share * many and len(terms & other) >= share * (few + many) / (1 + share)
 
 
-def _hit(candidate: Candidate, score: float) -> SearchHit:
+def hit(candidate: Candidate, score: float) -> SearchHit:
+    """Tell a line as a hit."""
     return SearchHit(
         path=candidate.path,
         line_number=candidate.number,
@@ -278,4 +280,16 @@ def _hit(candidate: Candidate, score: float) -> SearchHit:
     )
 
 
-__all__ = ["RANKING", "Candidate", "FileSize", "Ranking", "Statistics", "choose", "hits", "rarity", "scores"]
+__all__ = [
+    "RANKING",
+    "Candidate",
+    "FileSize",
+    "Ranking",
+    "Scored",
+    "Statistics",
+    "best",
+    "choose",
+    "hit",
+    "rarity",
+    "scores",
+]

@@ -16,7 +16,17 @@ from typing import Any
 
 from langgraph_harness_memory.index.hits import SearchHit
 from langgraph_harness_memory.index.query import Query, analyse
-from langgraph_harness_memory.index.rank import Candidate, FileSize, Ranking, Statistics, choose, hits, rarity, scores
+from langgraph_harness_memory.index.rank import (
+    Candidate,
+    FileSize,
+    Ranking,
+    Statistics,
+    best,
+    choose,
+    hit,
+    rarity,
+    scores,
+)
 from langgraph_harness_memory.index.typos import nearest
 
 MIN_LITERAL = 3
@@ -69,7 +79,14 @@ class Vocabulary:
     """Say which terms there are and in how many lines they stand: `dict[str, int]`."""
 
 
-Request = Counts | ByTerms | OfDays | Literally | Vocabulary
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Complete:
+    """Give these lines with path, text and source, which a back end may leave out of candidates: `list[Candidate]`, same order."""
+
+    found: tuple[Candidate, ...]
+
+
+Request = Counts | ByTerms | OfDays | Literally | Vocabulary | Complete
 
 Searching = Generator[Request, Any, list[SearchHit]]
 """A search: yields requests, is sent their answers, returns hits, best first."""
@@ -109,7 +126,9 @@ def find_steps(asked: Asked, sizes: Mapping[int, FileSize], ranking: Ranking) ->
         if texts:
             found = yield Literally(texts=texts, limit=asked.limit, since=asked.since, until=asked.until)
     total = scores(found, weights, statistics, query.periods, ranking)
-    return hits(found, total, asked.limit, ranking)
+    scored = best(found, total, asked.limit, ranking)
+    shown = (yield Complete(found=tuple(s.candidate for s in scored))) if scored else []
+    return [hit(candidate, s.score) for candidate, s in zip(shown, scored, strict=True)]
 
 
 def _candidates(
