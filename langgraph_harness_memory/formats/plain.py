@@ -23,16 +23,19 @@ SAFE_INTEGER_BITS = 1024
 """Longer integers stand in hexadecimal: Python refuses decimal ones of more than 4 300 digits."""
 
 Special = Callable[[Any], Any]
-"""Turns a value of one exact type into JSON."""
+"""Turns a value of one type into JSON, or the content of one marker into a value."""
+
+Specials = Callable[[type], Special | None]
+"""Says how values of an exact type are turned into JSON; `None` = as others are."""
 
 
-def plain(value: Any, serde: SerializerProtocol, special: "dict[type, Special] | None" = None) -> Any:
+def plain(value: Any, serde: SerializerProtocol, special: "Specials | None" = None) -> Any:
     """Turn a value into plain JSON.
 
     Args:
         value: Anything; containers are walked, never changed.
         serde: Takes what JSON cannot say.
-        special: What to do with values of further types, by their exact type; asked before `serde`.
+        special: Says what to do with values of a type that it knows; asked before `serde`, and for lists too.
 
     Raises:
         TypeError: The serializer cannot take a value either.
@@ -44,7 +47,7 @@ def plain(value: Any, serde: SerializerProtocol, special: "dict[type, Special] |
         return value if value.bit_length() <= SAFE_INTEGER_BITS else {"$int": hex(value)}
     if kind is float:
         return value if math.isfinite(value) else {"$float": repr(value)}
-    if special is not None and (act := special.get(kind)) is not None:
+    if special is not None and (act := special(kind)) is not None:
         return act(value)
     if kind is dict:
         return _plain_dict(value, serde, special)
@@ -57,7 +60,7 @@ def plain(value: Any, serde: SerializerProtocol, special: "dict[type, Special] |
     return {"$serde": packed(value, serde)}
 
 
-def _plain_dict(value: dict[Any, Any], serde: SerializerProtocol, special: "dict[type, Special] | None") -> Any:
+def _plain_dict(value: dict[Any, Any], serde: SerializerProtocol, special: "Specials | None") -> Any:
     if all(type(key) is str for key in value) and not (len(value) == 1 and is_marker(value)):
         return {key: plain(item, serde, special) for key, item in value.items()}
     return {"$items": [[plain(k, serde, special), plain(v, serde, special)] for k, v in value.items()]}

@@ -54,9 +54,10 @@ class LineFile:
     def __init__(self, workspace: Workspace, path: str) -> None:
         self.path = path
         self._workspace = workspace
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Know nothing any more."""
         self.low = 0
         self.high = 0
         self._size = 0
@@ -75,7 +76,7 @@ class LineFile:
         info = self._workspace.stat(self.path)
         if info is None:
             was_known = self._size > 0 or not self._is_open
-            self._forget()
+            self.forget()
             self._is_open = True
             return News(was_known, ())
         if self._is_open and info.fingerprint == self._fingerprint:
@@ -90,7 +91,7 @@ class LineFile:
                 self._advance(used, stored.data[: used - start])
                 self._size, self._fingerprint = start + len(stored.data), info.fingerprint
                 return News(False, lines)
-        self._forget()
+        self.forget()
         self._is_open, self._size, self._fingerprint = True, info.size, info.fingerprint
         self.low = self.high = info.size
         return News(True, ())
@@ -132,6 +133,12 @@ class LineFile:
         self._anchor = data[-ANCHOR:]
         self._fingerprint, self._is_open = None, True
         return offset
+
+    def next_offset(self) -> int:
+        """Return where the next append will stand: behind the last whole line, which gains its newline if it lacks it."""
+        if self.high == 0:
+            return 0
+        return self.high if self.read_at(self.high - 1, 1) == b"\n" else self.high + 1
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Read bytes at an offset; fewer where the file is shorter."""

@@ -24,19 +24,12 @@ from langgraph_harness_memory.formats import marks as marks_format
 from langgraph_harness_memory.formats.forms import form_of
 from langgraph_harness_memory.formats.marks import Marks
 from langgraph_harness_memory.formats.messages import message_from, message_json, redacted, without_parts
-from langgraph_harness_memory.formats.session_log import ENDING, MessageLine, hash_of
+from langgraph_harness_memory.formats.session_log import MessageLine, hash_of
 from langgraph_harness_memory.identifiers import ThreadRef, file_stem
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.sessions import evicted, exports, search
-from langgraph_harness_memory.sessions.pool import (
-    FOLDER,
-    Session,
-    SessionPool,
-    checkpoint_path,
-    log_path,
-    marks_path,
-)
-from langgraph_harness_memory.sessions.thread_log import NewMessage, ThreadLog
+from langgraph_harness_memory.sessions.pool import Session, SessionPool
+from langgraph_harness_memory.sessions.thread_log import Entry, NewMessage, ThreadLog
 from langgraph_harness_memory.sessions.values import ANY, AnyTenant, SessionHit, SessionInfo
 from langgraph_harness_memory.steps import LoggedMessage
 from langgraph_harness_memory.workspace import Workspace
@@ -54,6 +47,7 @@ class SessionLog:
             keeps messages as they were.
         on_event: Hears of damage that was met and of sessions that were deleted.
         sealer: A serializer that encrypts; messages then stand sealed in the log. `None` = as plain JSON.
+        folder: Where the files of sessions lie, workspace-relative; empty = in the workspace's root.
         evicted_folder: Where evicted results lie, workspace-relative.
         new_id: Gives an id to a message that has none.
     """
@@ -66,22 +60,22 @@ class SessionLog:
         redact: Callable[[str], str] | None = None,
         on_event: OnEvent | None = None,
         sealer: SerializerProtocol | None = None,
+        folder: str = "sessions",
         evicted_folder: str = "large_tool_results",
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         self.workspace = workspace
         self.clock = clock or SystemClock()
         self.redact = redact
-        self.pool = SessionPool(workspace, sealer=sealer, on_event=on_event)
+        self.pool = SessionPool(workspace, folder=folder, sealer=sealer, on_event=on_event)
         # Strict: a class that is not on langgraph's list of safe ones comes back as its plain data.
         self._serde = JsonPlusSerializer(allowed_msgpack_modules=None)
         self._evicted_folder = evicted_folder
         self._new_id = new_id
 
-    @staticmethod
-    def path_of(thread_id: str) -> str:
+    def path_of(self, thread_id: str) -> str:
         """Return the workspace-relative path of a thread's log."""
-        return log_path(file_stem(thread_id))
+        return self.pool.log_path(file_stem(thread_id))
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -105,20 +99,24 @@ class SessionLog:
             session.log.check_owner(thread.tenant)
             if new:
                 session.log.begin(thread.tenant, self.clock.now(), is_tentative=False)
-            positions = self.place(session.log, new, thread.tenant)
-        return {m.message_id: p for m, p in zip(new, positions, strict=True) if m.message_id is not None}
+            entries = self.place(session.log, new)
+        return {e.key.message_id: e.key.position for e in entries if e.key.message_id is not None}
 
-    def place(self, log: ThreadLog, new: Sequence[NewMessage], tenant: str | None) -> list[int]:
-        """Log what is not there yet; the session is held for writing and its log begun. Returns every position."""
+    def place(self, log: ThreadLog, new: Sequence[NewMessage]) -> list[Entry]:
+        """Log what is not there yet; the session is held for writing and its log begun. Returns every entry.
+
+        A message without an id is told apart from an equal one by nothing, and is always logged.
+        """
         log.whole()
         salted = [self._salted(message, log.salt()) for message in new]
-        missing: dict[tuple[str | None, str], NewMessage] = {}
-        for message in salted:
-            if log.find(message.message_id, message.content_hash) is None:
-                missing.setdefault((message.message_id, message.content_hash), message)
-        log.append(list(missing.values()), tenant, self.clock.now())
-        found = (log.find(message.message_id, message.content_hash) for message in salted)
-        return [entry.key.position for entry in found if entry is not None]
+        missing: dict[tuple[object, str], NewMessage] = {}
+        keys = [(i if m.message_id is None else m.message_id, m.content_hash) for i, m in enumerate(salted)]
+        for key, message in zip(keys, salted, strict=True):
+            if message.message_id is None or log.find(message.message_id, message.content_hash) is None:
+                missing.setdefault(key, message)
+        added = log.append(list(missing.values()), log.owner()[0], self.clock.now()) if missing else []
+        placed = dict(zip(missing, added, strict=True))
+        return [placed.get(k) or log.entry(m.message_id, m.content_hash) for k, m in zip(keys, salted, strict=True)]
 
     def _new(self, message: BaseMessage, namespace: str) -> NewMessage:
         if message.id is None:
@@ -224,7 +222,7 @@ class SessionLog:
             self._write_marks(session, self._marks(session).including(positions))
 
     def _marks(self, session: Session) -> Marks:
-        path = marks_path(session.stem)
+        path = self.pool.marks_path(session.stem)
         stored = self.workspace.read(path)
         if stored is None:
             return Marks()
@@ -240,7 +238,7 @@ class SessionLog:
     def _write_marks(self, session: Session, marks: Marks) -> None:
         start = session.log.start()
         data = marks_format.render(marks, log_begun=None if start is None else start.begun_at.isoformat())
-        self.workspace.replace(marks_path(session.stem), data)
+        self.workspace.replace(self.pool.marks_path(session.stem), data)
 
     # -- all sessions -------------------------------------------------------------------------------------------
 
@@ -259,20 +257,14 @@ class SessionLog:
 
     def thread_ids(self) -> list[str]:
         """Return the ids of all threads that have a log."""
-        ids = []
-        for file in self.workspace.files(FOLDER, recursive=False):
-            if file.path.endswith(ENDING):
-                stem = file.path.removeprefix(f"{FOLDER}/").removesuffix(ENDING)
-                if (thread_id := self._thread_id(stem)) is not None:
-                    ids.append(thread_id)
-        return ids
+        ids = (self._thread_id(stem) for stem in self.pool.stems()[0])
+        return [thread_id for thread_id in ids if thread_id is not None]
 
     def _thread_id(self, stem: str) -> str | None:
         """Return the id that a stem stands for; only a plain stem tells it by itself."""
         if file_stem(stem) == stem:
             return stem
-        start = ThreadLog(self.workspace, log_path(stem), stem, sealer=None, report=_unheard).start()
-        return start.thread_id if start is not None and file_stem(start.thread_id) == stem else None
+        return self.pool.thread_id_of(stem)
 
     def info(self, thread_id: str) -> SessionInfo | None:
         """Describe one session; `None` where there is no log."""
@@ -288,9 +280,9 @@ class SessionLog:
             try:
                 marked = self._marks(session).below(count)
             except UnreadableFile as error:
-                self.pool.tell(Damaged(thread_id=thread_id, path=marks_path(session.stem), reason=str(error)))
+                self.pool.tell(Damaged(thread_id=thread_id, path=self.pool.marks_path(session.stem), reason=str(error)))
                 marked = 0
-            files = (self.workspace.stat(path) for path in (log.path, checkpoint_path(session.stem)))
+            files = (self.workspace.stat(path) for path in (log.path, self.pool.checkpoint_path(session.stem)))
             return SessionInfo(
                 thread_id=thread_id,
                 tenant=log.owner()[0],
@@ -356,8 +348,12 @@ class SessionLog:
             Whether there was anything.
         """
         with self.pool.writing(thread_id) as (session,):
-            evicted.release(self.workspace, session.stem, folder=self._evicted_folder)
-            paths = (checkpoint_path(session.stem), marks_path(session.stem), log_path(session.stem))
+            evicted.release(self.pool, session.stem, folder=self._evicted_folder)
+            paths = (
+                self.pool.checkpoint_path(session.stem),
+                self.pool.marks_path(session.stem),
+                self.pool.log_path(session.stem),
+            )
             was_there = [self.workspace.delete(path) for path in paths]
             self.pool.forget(thread_id)
             session.cached.clear()
@@ -401,10 +397,11 @@ class SessionLog:
 
     def has_open_writes(self, thread_id: str) -> bool:
         """Say whether the last checkpoint of a thread has writes that no step has taken up, such as an interrupt."""
-        from langgraph_harness_memory.sessions.checkpoints import has_open_writes  # noqa: PLC0415 - only to prune
-
         with self.pool.session(thread_id) as session:
-            return has_open_writes(self.workspace, session)
+            file = session.checkpoints
+            file.refresh()
+            newest = file.latest("")
+            return newest is not None and bool(file.writes("", newest.key.checkpoint_id))
 
     def copy(self, source: str, target: str) -> dict[int, int]:
         """Copy a thread's log and marks to another thread, after what that one holds.
@@ -439,7 +436,8 @@ class SessionLog:
             )
             for line in lines
         ]
-        moved = dict(zip((line.position for line in lines), self.place(copy.log, new, owner), strict=True))
+        placed = self.place(copy.log, new)
+        moved = {line.position: entry.key.position for line, entry in zip(lines, placed, strict=True)}
         marks = self._marks(origin)
         marked = [there for here, there in moved.items() if here in marks]
         if marked:
@@ -523,7 +521,3 @@ class SessionLog:
 
 def _is_said(message: BaseMessage) -> bool:
     return not isinstance(message, RemoveMessage) and form_of(message) is None
-
-
-def _unheard(_path: str, _reason: str) -> None:
-    """Take a report of damage that is made again when the session is opened."""

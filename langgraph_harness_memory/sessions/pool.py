@@ -19,15 +19,11 @@ from typing import Any
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langgraph_harness_memory.events import Damaged, OnEvent
-from langgraph_harness_memory.formats import marks, session_log
+from langgraph_harness_memory.formats import checkpoint_log, marks, session_log
 from langgraph_harness_memory.identifiers import file_stem
+from langgraph_harness_memory.sessions.checkpoint_file import CheckpointFile
 from langgraph_harness_memory.sessions.thread_log import ThreadLog
 from langgraph_harness_memory.workspace import Workspace
-
-FOLDER = "sessions"
-"""Where the files of sessions lie in a workspace."""
-
-CHECKPOINT_ENDING = ".jsonl"
 
 LOCKS = 256
 """Locks that all sessions of a workspace share: few enough to leave no litter, enough that two rarely meet."""
@@ -43,16 +39,20 @@ class Session:
     thread_id: str
     stem: str
     log: ThreadLog
+    checkpoints: CheckpointFile
     lock: threading.RLock = field(default_factory=threading.RLock)
-    cached: dict[str, Any] = field(default_factory=dict)
-    """What others of this room keep with the session, by their name."""
+    cached: dict[int, Any] = field(default_factory=dict)
+    """What each checkpointer keeps with the session, by the `id` of its serializer."""
 
 
 class SessionPool:
     """The open sessions of one workspace."""
 
-    def __init__(self, workspace: Workspace, *, sealer: SerializerProtocol | None, on_event: OnEvent | None) -> None:
+    def __init__(
+        self, workspace: Workspace, *, folder: str, sealer: SerializerProtocol | None, on_event: OnEvent | None
+    ) -> None:
         self.workspace = workspace
+        self.folder = folder
         self._sealer = sealer
         self._on_event = on_event
         self._start_anew()
@@ -78,10 +78,44 @@ class SessionPool:
             for _, session in sorted(zip(stems, sessions, strict=True), key=lambda pair: pair[0]):
                 stack.enter_context(session.lock)
             for number in sorted({zlib.crc32(stem.encode()) % LOCKS for stem in stems}):
-                stack.enter_context(self.workspace.lock(f"{FOLDER}-{number:02x}"))
+                stack.enter_context(self.workspace.lock(f"sessions-{number:02x}"))
             for session in sessions:
                 session.log.refresh()
+                session.checkpoints.refresh()
             yield sessions
+
+    def log_path(self, stem: str) -> str:
+        """Return the path of a session's log."""
+        return self._path(stem + session_log.ENDING)
+
+    def checkpoint_path(self, stem: str) -> str:
+        """Return the path of a session's checkpoints."""
+        return self._path(stem + checkpoint_log.ENDING)
+
+    def marks_path(self, stem: str) -> str:
+        """Return the path of a session's marks."""
+        return self._path(stem + marks.ENDING)
+
+    def _path(self, name: str) -> str:
+        return f"{self.folder}/{name}" if self.folder else name
+
+    def stems(self) -> tuple[list[str], list[str]]:
+        """List the stems of the sessions that have a log, and of those that have checkpoints; each sorted."""
+        logs, checkpoints = [], []
+        for file in self.workspace.files(self.folder, recursive=False):
+            name = file.path.rsplit("/", 1)[-1]
+            if name.endswith(session_log.ENDING):
+                logs.append(name.removesuffix(session_log.ENDING))
+            elif name.endswith(checkpoint_log.ENDING):
+                checkpoints.append(name.removesuffix(checkpoint_log.ENDING))
+        return logs, checkpoints
+
+    def thread_id_of(self, stem: str) -> str | None:
+        """Return the id that an escaped stem stands for, as the session's files say; `None` where none of them does."""
+        session = self._opened(stem, stem)
+        start = session.log.start()
+        named = (start.thread_id if start is not None else None, session.checkpoints.thread_id())
+        return next((thread_id for thread_id in named if thread_id is not None and file_stem(thread_id) == stem), None)
 
     def forget(self, thread_id: str) -> None:
         """Drop what is known of a session."""
@@ -92,6 +126,10 @@ class SessionPool:
         """Tell an event, if anybody listens."""
         if self._on_event is not None:
             self._on_event(event)
+
+    def tell_damage(self, session: Session, reason: str) -> None:
+        """Tell that a session's log is damaged."""
+        self.tell(Damaged(thread_id=session.thread_id, path=session.log.path, reason=reason))
 
     def _get(self, thread_id: str) -> Session:
         if self._process != os.getpid():
@@ -110,20 +148,6 @@ class SessionPool:
         def report(path: str, reason: str) -> None:
             self.tell(Damaged(thread_id=thread_id, path=path, reason=reason))
 
-        log = ThreadLog(self.workspace, log_path(stem), thread_id, sealer=self._sealer, report=report)
-        return Session(thread_id=thread_id, stem=stem, log=log)
-
-
-def log_path(stem: str) -> str:
-    """Return the path of a session's log."""
-    return f"{FOLDER}/{stem}{session_log.ENDING}"
-
-
-def checkpoint_path(stem: str) -> str:
-    """Return the path of a session's checkpoints."""
-    return f"{FOLDER}/{stem}{CHECKPOINT_ENDING}"
-
-
-def marks_path(stem: str) -> str:
-    """Return the path of a session's marks."""
-    return f"{FOLDER}/{stem}{marks.ENDING}"
+        log = ThreadLog(self.workspace, self.log_path(stem), thread_id, sealer=self._sealer, report=report)
+        file = CheckpointFile(self.workspace, self.checkpoint_path(stem), sealer=self._sealer, report=report)
+        return Session(thread_id=thread_id, stem=stem, log=log, checkpoints=file)

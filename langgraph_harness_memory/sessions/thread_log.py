@@ -71,9 +71,12 @@ class ThreadLog:
         self._file = LineFile(workspace, path)
         self._sealer = sealer
         self._report = report
+        self.generation = 0
+        """Counts the times that the file turned out to be another one; positions and offsets of before are void then."""
         self._forget()
 
     def _forget(self) -> None:
+        self.generation += 1
         self.entries: dict[int, Entry] = {}
         self._reported: set[int] = set()
         self._by_id: dict[str | None, dict[str, int]] = {}
@@ -110,6 +113,10 @@ class ThreadLog:
         """Find a message by its id and content hash; the whole log must be known."""
         position = self._by_id.get(message_id, {}).get(content_hash)
         return None if position is None else self.entries[position]
+
+    def entry(self, message_id: str | None, content_hash: str) -> Entry:
+        """Return a message that is there; the whole log must be known."""
+        return self.entries[self._by_id[message_id][content_hash]]
 
     def start(self) -> SessionStart | None:
         """Return the first line; `None` where there is no log, or its first line is damaged."""
