@@ -40,12 +40,16 @@ def commit(
         present: The memory that was read; another one by now is a `Conflict`, and nothing is written.
         rewrite: What takes its place.
         at: When, in the configured zone.
-        backup: Keep the replaced version.
+        backup: Keep the replaced version; a rewrite that changes nothing makes none.
 
     Returns:
         The state after it.
     """
     pending = as_pending(rewrite, present, at=at)
+    if present.memory and rewrite.text == present.text:
+        if rewrite.changes:
+            yield from record_change(tenant, pending.changes, pending.entry_id)
+        return (yield from change_state(tenant, lambda state: recorded(state, pending)))
     noted = yield from change_state(tenant, lambda state: replace(state, pending=pending))
     if isinstance(noted, Failed):
         return noted

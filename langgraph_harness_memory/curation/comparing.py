@@ -11,7 +11,8 @@ from langgraph_harness_memory.formats.changes import Change
 WORDED_ANEW = 1 / 3
 """Likeness from which a new line is an old one in other words."""
 TAKEN_OVER = 0.5
-"""Part of a daily log's line that a line of the memory must hold to have come from it."""
+"""Part of a daily log's line that a line of the memory must hold to have come from it; its numbers must all be there to count as
+taken over."""
 SHOWN_CHARS = 400
 """Characters of a line in the change log; its daily log holds the whole."""
 
@@ -114,8 +115,12 @@ def _origin(said: frozenset[str], lines: Sequence[tuple[NewLine, frozenset[str]]
 def _left(after: Iterable[str], lines: Sequence[tuple[NewLine, frozenset[str]]]) -> Iterator[Change]:
     kept = [words(text) for text in after]
     for line, said in lines:
-        if all(share(said, fact) < TAKEN_OVER for fact in kept):
+        if not any(share(said, fact) >= TAKEN_OVER and _numbers(said) <= fact for fact in kept):
             yield Change(kind="left", text=_short(line.text), origin=line.origin)
+
+
+def _numbers(said: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in said if any(character.isdigit() for character in word))
 
 
 def _short(text: str) -> str:

@@ -215,7 +215,8 @@ def _told(
     tenant: str | None, report: ConsolidationReport, lines: Sequence[NewLine], changes: Sequence[Change]
 ) -> Steps[ConsolidationReport]:
     added, changed, dropped = count(changes, "added"), count(changes, "changed"), count(changes, "dropped")
-    yield from notify(Consolidated(tenant=tenant, added=added, changed=changed, dropped=dropped))
+    if added or changed or dropped:
+        yield from notify(Consolidated(tenant=tenant, added=added, changed=changed, dropped=dropped))
     return replace(
         report,
         merged=report.merged + sum(1 for line in lines if line.key),
