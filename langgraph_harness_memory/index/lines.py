@@ -303,7 +303,7 @@ def _completed(candidate: Candidate, path: str, text: str, source: str) -> Candi
 
 
 def _by_terms(db: sqlite3.Connection, tenant: int, request: ByTerms) -> list[Candidate]:
-    match = " OR ".join('"' + term.replace('"', '""') + '"' for term in request.weights)
+    match = " OR ".join('"' + term.replace('"', '""') + '"' for term in request.essential)
     values: tuple[object, ...] = (match,)
     if request.since is None and request.until is None:
         inner = f"SELECT rowid FROM fts_{tenant} WHERE fts_{tenant} MATCH ?"
@@ -313,7 +313,9 @@ def _by_terms(db: sqlite3.Connection, tenant: int, request: ByTerms) -> list[Can
             f" WHERE fts_{tenant} MATCH ? AND d.day BETWEEN ? AND ?"
         )
         values += _span(request.since, request.until)
-    order = "ORDER BY rank" if sum(request.counts.values()) > request.limit else ""  # fewer lines are all ranked below
+    order = (
+        "ORDER BY rank" if sum(map(request.counts.__getitem__, request.essential)) > request.limit else ""
+    )  # fewer lines are all ranked below
     sql = f"SELECT {_COLUMNS} FROM ({inner} {order} LIMIT ?) c JOIN line l ON l.id = c.rowid"
     return list(map(Candidate._make, db.execute(sql, (*values, request.limit))))
 

@@ -108,6 +108,19 @@ def _known(choice: Choice, statistics: Statistics) -> list[str]:
     return whole or [term for term in choice.parts if term in statistics.counts]
 
 
+def essential(weights: Mapping[str, float], statistics: Statistics, ranking: Ranking = RANKING) -> list[str]:
+    """Choose the rarest terms that bring enough lines: a line of the other, common terms alone is none of the best."""
+    enough = max(ranking.enough, ranking.enough_part * statistics.lines)
+    chosen: list[str] = []
+    brought = 0
+    for term in weights:
+        if brought >= enough:
+            break
+        chosen.append(term)
+        brought += sum(statistics.counts[term].values())
+    return chosen
+
+
 def rarity(count: int, of: int) -> float:
     """Return how much a term tells that stands in `count` of `of` lines (bm25's idf, never negative)."""
     return math.log(1 + (of - count + 0.5) / (count + 0.5)) if count <= of else 0.0
@@ -147,31 +160,32 @@ def _line_scores(
     k1, power = ranking.saturation, ranking.coverage
     fixed = k1 * (1 - ranking.length)
     by_length = k1 * ranking.length * statistics.lines / max(statistics.terms, 1)
-    asked = [(f" {term} ", weight, weight * (k1 + 1)) for term, weight in weights.items()]
+    asked = [(f" {term} ", weight) for term, weight in weights.items()]
+    lines = [f" {c.terms} " for c in candidates]
+    norms = [fixed + by_length * (line.count(" ") - 1) for line in lines]
+    own, found = [0.0] * len(lines), [0.0] * len(lines)
+    for term, weight in asked:
+        most = weight * (k1 + 1)
+        for i in [i for i, line in enumerate(lines) if term in line]:
+            count = lines[i].count(term)
+            own[i] += most * count / (count + norms[i])
+            found[i] += weight
+    above = {heading: _asked_in(heading, asked, ranking.heading_terms) for heading in {c.heading for c in candidates}}
+    if any(above.values()):
+        for i, candidate in enumerate(candidates):
+            own[i] += sum(weight for term, weight in above[candidate.heading] if term not in lines[i])
     everything = sum(weights.values()) or 1.0
-    above = {heading: _asked_in(heading, asked) for heading in {c.heading for c in candidates}}
-    out: list[float] = []
-    for _, _, _, _, _, bare, heading, _, _, is_heading in candidates:
-        terms = f" {bare} "
-        norm = fixed + by_length * (terms.count(" ") - 1)
-        score = found = 0.0
-        for term, weight, most in asked:
-            if term in terms:
-                count = terms.count(term)
-                score += most * count / (count + norm)
-                found += weight
-        for term, weight in above[heading]:
-            if term not in terms:
-                score += ranking.heading_terms * weight
-        score *= (found / everything) ** power
-        out.append(score * ranking.heading if is_heading else score)
-    return out
+    parts = {part: (part / everything) ** power for part in set(found)}
+    return [
+        score * parts[part] * (ranking.heading if c.is_heading else 1.0)
+        for c, score, part in zip(candidates, own, found, strict=True)
+    ]
 
 
-def _asked_in(heading: str, asked: Sequence[tuple[str, float, float]]) -> list[tuple[str, float]]:
-    """Return what a heading holds of the query."""
+def _asked_in(heading: str, asked: Sequence[tuple[str, float]], part: float) -> list[tuple[str, float]]:
+    """Return what a heading holds of the query, and what each term of it is worth to the lines below."""
     terms = {f" {term} " for term in terms_of(heading)} if heading else set()
-    return [(term, weight) for term, weight, _ in asked if term in terms]
+    return [(term, part * weight) for term, weight in asked if term in terms]
 
 
 def _smoothed(candidates: Sequence[Candidate], own: Sequence[float], ranking: Ranking) -> list[float]:
@@ -181,10 +195,10 @@ def _smoothed(candidates: Sequence[Candidate], own: Sequence[float], ranking: Ra
     score_at = dict(zip(places, own, strict=True)).get
     around = [(-distance, part) for distance, part in enumerate(ranking.from_above, 1)]
     around += list(enumerate(ranking.from_below, 1))
-    return [
-        score + sum([part * score_at(place + distance, 0.0) for distance, part in around])
-        for place, score in zip(places, own, strict=True)
-    ]
+    total = list(own)
+    for distance, part in around:
+        total = [t + part * score_at(at + distance, 0.0) for t, at in zip(total, places, strict=True)]
+    return total
 
 
 def _file_scores(
@@ -289,6 +303,7 @@ __all__ = [
     "Statistics",
     "best",
     "choose",
+    "essential",
     "hit",
     "rarity",
     "scores",

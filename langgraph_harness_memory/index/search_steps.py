@@ -23,6 +23,7 @@ from langgraph_harness_memory.index.rank import (
     Statistics,
     best,
     choose,
+    essential,
     hit,
     rarity,
     scores,
@@ -46,6 +47,8 @@ class ByTerms:
 
     weights: Mapping[str, float]
     """How much each term tells, the rarest first."""
+    essential: Sequence[str]
+    """The terms of which a line must hold one; the others order them. Bounds of days ask for any term."""
     counts: Mapping[str, int]
     """In how many lines each stands."""
     mean: float
@@ -139,6 +142,7 @@ def _candidates(
     if weights:
         by_terms = yield ByTerms(
             weights=weights,
+            essential=list(weights) if asked.since or asked.until else essential(weights, statistics, ranking),
             counts={term: sum(statistics.counts[term].values()) for term in weights},
             mean=statistics.terms / max(statistics.lines, 1) or 1.0,
             limit=limit,
