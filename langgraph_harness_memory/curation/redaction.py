@@ -25,6 +25,7 @@ from langgraph_harness_memory.curation.secret_phrases import (
     find_keyed,
     find_options,
     find_private_keys,
+    find_seed_phrases,
     find_url_passwords,
     looks_random,
 )
@@ -104,6 +105,7 @@ def _spans_of(text: str) -> Iterator[Found]:
     yield from find_url_passwords(text)
     yield from find_headers(text)
     yield from find_options(text)
+    yield from find_seed_phrases(text)
     yield from find_keyed(text)
     if "\n" in text or "\\n" in text:
         yield from _across_lines(text)

@@ -21,7 +21,8 @@ def _words(text: str) -> frozenset[str]:
 _PASSWORD = r"(?:pass(?:word|wd|phrase|code)|\bpwd|\bpw\b|(?<=[_-])pw\b|(?-i:PWD))"
 _TOKEN = (
     r"(?:(?:api|access|auth|account|secret|signing|encryption|master|service|admin|license|session|subscription|shared|app|storage)"
-    r"[ _-]?keys?|secret|token|credentials?|client[ _-]?secret)"
+    r"[ _-]?keys?|secret|token|credentials?|client[ _-]?secret|(?-i:\bPAT\b|(?<=_)PAT\b)"
+    r"|\b(?:my|our|your|his|her|their)\s(?:[\w.]{1,20}\s){0,2}key)"
 )
 _FOREIGN = (
     r"(?:passwort|kennwort|contrase(?:ñ|n)a|mot de passe|senha|parola|has(?:ł|l)o|wachtwoord|l(?:ö|o)senord|(?:ş|s)ifre|"
@@ -41,7 +42,7 @@ _KEYED = re.compile(
     re.IGNORECASE,
 )
 _KEYED_LITERALS = _words(
-    "pass pwd pw key secret token credential kennwort contrase mot senha parola has wachtwoord senord ifre парол 密 口令 パス 비밀 كلمة पास mật"
+    "pass pwd pw pat key secret token credential kennwort contrase mot senha parola has wachtwoord senord ifre парол 密 口令 パス 비밀 كلمة पास mật"
 )
 
 _HEADER = re.compile(
@@ -60,6 +61,12 @@ _OPTION = re.compile(
     r"|(?:\bcurl[^\n]{0,300}?[ \t](?:-u|--user)[ \t]{1,3}|--user=)[\"']?[^\s:\"']{1,200}:(?P<curl>[^\s\"']{3,300})"
     r"|\blogin[ \t]{1,3}\S{1,200}\s{1,3}password[ \t]{1,3}(?P<netrc>\S{3,300}))"
 )
+_SEED_PHRASE = re.compile(
+    r"\b(?:seed|recovery|mnemonic|backup)(?:\s(?:phrase|words|seed))?(?:\s(?:is|are)|\s?:)[ \t]{1,3}[\"']?"
+    r"(?P<words>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b",
+    re.IGNORECASE,
+)
+"""Twelve to twenty-four words that open a wallet."""
 _PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=\s:,.>|-]|\\[nrt])*")
@@ -161,6 +168,12 @@ def find_options(text: str) -> Iterator[Found]:
         value = match[group]
         if not _PLACEHOLDER.fullmatch(value) and value.lower() not in _NOT_A_VALUE:
             yield "password", *match.span(group)
+
+
+def find_seed_phrases(text: str) -> Iterator[Found]:
+    """Find the words that restore a wallet."""
+    for match in _SEED_PHRASE.finditer(text):
+        yield "seed_phrase", *match.span("words")
 
 
 def find_private_keys(text: str) -> Iterator[Found]:

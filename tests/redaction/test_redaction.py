@@ -74,6 +74,9 @@ def test_a_key_and_a_password_said_in_one_sentence_are_both_hidden():
         "mysql -u root -pS3cretPw shop",
         "curl -u alice:S3cretPw https://api.example",
         "--api-key=Zk29sLq0",
+        "my mistral key is q8Zk2LmN0pRsTuVw",
+        "AZURE_DEVOPS_PAT=q8Zk2LmN0pRsTuVw5x7y",
+        "seed phrase: " + " ".join(["abandon", "ability", "able", "about", "above", "absent"] * 2),
     ],
 )
 def test_a_value_that_its_words_call_a_secret_is_hidden(line):
@@ -101,6 +104,8 @@ def test_a_value_that_its_words_call_a_secret_is_hidden(line):
         "https://user:password@example.org/",
         "http://localhost:3000/@scope/package",
         "key = value",
+        "my key takeaway is patience",
+        "Pat is 34 years old",
         "The passport is in the drawer: top left",
         "compass: north-east",
     ],
