@@ -66,6 +66,10 @@ class SystemCalls(Protocol):
     mkdir: Callable[..., None]
 
 
+SYSTEM: SystemCalls = cast("Any", os)
+"""The real ones."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Torn:
     """A fragment of a line that was moved aside before an append."""
@@ -84,7 +88,7 @@ class Files:
     """The folder; it is created by the first write."""
     fsync: bool = True
     """Wait for the disk."""
-    calls: SystemCalls = field(default=cast("Any", os))
+    calls: SystemCalls = SYSTEM
     wall: Callable[[], float] = time.time
     """Seconds since the epoch, to judge the age of temporary files."""
     swept: set[Parts] = field(default_factory=set)
@@ -224,14 +228,20 @@ class Files:
         with self._telling("lock", (*folder, name)), self._folder(folder, base=0, create=True) as fd:
             flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
             lock = self.calls.open(name, flags, FILE_MODE, dir_fd=fd)
-            if not stat.S_ISREG(os.fstat(lock).st_mode):
+            try:
+                found = os.fstat(lock)
+                if not stat.S_ISREG(found.st_mode):
+                    raise PathRefused(f"{joined((*folder, name))!r} is no regular file and cannot be locked")
+                if stat.S_IMODE(found.st_mode) != FILE_MODE:
+                    self.calls.fchmod(lock, FILE_MODE)
+            except BaseException:
                 os.close(lock)
-                raise PathRefused(f"{joined((*folder, name))!r} is no regular file and cannot be locked")
+                raise
             return lock
 
     def is_current(self, folder: Parts, name: str, lock: int) -> bool:
         """Say whether an open lock file is still the one that its name leads to."""
-        with self._folder(folder, base=0) as fd:
+        with self._telling("lock", (*folder, name)), self._folder(folder, base=0) as fd:
             if fd is None:
                 return False
             try:
@@ -274,11 +284,19 @@ class Files:
             self._make_top(folder.parent)
         with contextlib.suppress(FileExistsError):
             self.calls.mkdir(str(folder), FOLDER_MODE)
-            parent = self.calls.open(str(folder.parent), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                self._sync_folder(parent)
-            finally:
-                os.close(parent)
+            for path in (folder, folder.parent):
+                fd = self.calls.open(str(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                try:
+                    if path == folder:
+                        self._own(fd)
+                    self._sync_folder(fd)
+                finally:
+                    os.close(fd)
+
+    def _own(self, fd: int) -> None:
+        """Give a new folder the mode that it was made with, of which a umask may have taken the owner's own bits."""
+        if stat.S_IMODE(os.fstat(fd).st_mode) != FOLDER_MODE:
+            self.calls.fchmod(fd, FOLDER_MODE)
 
     def _enter(self, fd: int, name: str, *, create: bool) -> "int | str | None":
         """Open a sub-folder; `None` where there is none, the target of the link where it is one."""
@@ -287,17 +305,26 @@ class Files:
         except FileNotFoundError:
             if not create:
                 return None
-            with contextlib.suppress(FileExistsError):
-                self.calls.mkdir(name, FOLDER_MODE, dir_fd=fd)
-                self._sync_folder(fd)
-            made = self.calls.open(name, _FOLDER, dir_fd=fd)
-            os.fchmod(made, os.fstat(made).st_mode | FOLDER_MODE)  # a umask may have taken the owner's own bits
-            return made
+            return self._make_folder(fd, name)
         except NotADirectoryError:
             target = _link_target(fd, name)
             if target is None:
                 raise
             return target
+
+    def _make_folder(self, fd: int, name: str) -> int:
+        try:
+            self.calls.mkdir(name, FOLDER_MODE, dir_fd=fd)
+        except FileExistsError:
+            return self.calls.open(name, _FOLDER, dir_fd=fd)
+        made = self.calls.open(name, _FOLDER, dir_fd=fd)
+        try:
+            self._own(made)
+            self._sync_folder(fd)
+        except BaseException:
+            os.close(made)
+            raise
+        return made
 
     def _descend(self, parts: Parts, *, create: bool) -> "int | tuple[int, str] | None":
         """Open a folder; `None` where there is none, `(component, target)` where a link is in the way."""

@@ -9,7 +9,9 @@ other way round, so that they cannot wait for each other in a circle. Tenants' w
 the whole tree.
 """
 
+import logging
 import secrets
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -22,10 +24,13 @@ from langgraph_harness_memory.events import Damaged, OnEvent
 from langgraph_harness_memory.identifiers import content_hash, file_stem
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.workspace import FileInfo, Lease, StoredFile
-from langgraph_harness_memory.workspace.files import PART_VERSION, Files
+from langgraph_harness_memory.workspace.files import PART_VERSION, SYSTEM, Files, SystemCalls
 from langgraph_harness_memory.workspace.leases import Claim, clamped, holds, made, parse_claim, render_claim
 from langgraph_harness_memory.workspace.locks import FileLocks
+from langgraph_harness_memory.workspace.mounts import file_system, is_remote
 from langgraph_harness_memory.workspace.paths import LOCK_FOLDER, Parts, file_parts, folder_parts, joined
+
+logger = logging.getLogger(__name__)
 
 PATH_LOCKS = 256
 """Lock files that all paths share: few enough to leave no litter, enough that two sessions rarely meet (a shared one
@@ -43,8 +48,9 @@ class LocalWorkspace:
         fsync: Wait for the disk at each write. `False` keeps every acknowledged write through a killed process and
             loses the last seconds in a power cut.
         lock_timeout: How long an operation waits for another process before it raises `LockTimeout`.
-        clock: Tells the time for leases, lock waits and the age of temporary files.
+        clock: Tells the time for leases and the age of temporary files.
         on_event: Hears of a torn line that was moved aside (`Damaged`).
+        system_calls: Stands in for `os` in tests of faults.
     """
 
     def __init__(
@@ -55,14 +61,16 @@ class LocalWorkspace:
         lock_timeout: timedelta = LOCK_TIMEOUT,
         clock: Clock | None = None,
         on_event: OnEvent | None = None,
+        system_calls: SystemCalls = SYSTEM,
     ) -> None:
         self.root = Path(root).expanduser().absolute()
         self._clock = clock or SystemClock()
-        self._files = Files(top=self.root, fsync=fsync, wall=self._wall)
-        self._locks = FileLocks(files=self._files, clock=self._clock)
+        self._files = Files(top=self.root, fsync=fsync, calls=system_calls, wall=self._wall)
+        self._locks = FileLocks(files=self._files)
         self._timeout = lock_timeout
         self._on_event = on_event
         self._base: Parts = ()
+        self._is_checked = threading.Event()
 
     @property
     def name(self) -> str:
@@ -82,17 +90,6 @@ class LocalWorkspace:
         inner.root = self.root.joinpath(*parts)
         inner._base = (*self._base, *parts)
         return inner
-
-    def with_system_calls(self, wrap: Callable[[Files], Files]) -> "LocalWorkspace":
-        """Return this workspace over other file calls, for tests of faults.
-
-        Args:
-            wrap: Gives the files that take the place of this workspace's own.
-        """
-        other = object.__new__(LocalWorkspace)
-        other.__dict__.update(self.__dict__)
-        other._files = wrap(self._files)
-        return other
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -246,11 +243,23 @@ class LocalWorkspace:
 
     @contextmanager
     def _path_locks(self, *paths: Parts) -> Iterator[None]:
+        self._warn_of_remote_disk()
         numbers = sorted({zlib.crc32(joined(parts).encode()) % PATH_LOCKS for parts in paths})
         with ExitStack() as stack:
             for number in numbers:
                 stack.enter_context(self._locks.hold(f"path-{number:02x}", self._timeout, what=joined(paths[0])))
             yield
+
+    def _warn_of_remote_disk(self) -> None:
+        """Say once that locks and syncs are somebody else's promise here."""
+        if self._is_checked.is_set():
+            return
+        self._is_checked.set()
+        kind = file_system(self.root)
+        if is_remote(kind):
+            logger.warning(
+                "%s lies on %s: locks and fsync may not hold there; prefer a local disk or Postgres", self.root, kind
+            )
 
     def _claim_stem(self, name: str) -> str:
         """Name a lock of this folder; a tenant's folder is hashed, so that no user's id outlives the user's files."""

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from langgraph_harness_memory.clock import Clock
 from langgraph_harness_memory.errors import LockTimeout, WorkspaceError
 from langgraph_harness_memory.workspace.files import Files
 from langgraph_harness_memory.workspace.paths import LOCK_FOLDER
@@ -41,7 +40,6 @@ class FileLocks:
     """Named locks below one tree."""
 
     files: Files
-    clock: Clock
     _queues: "weakref.WeakValueDictionary[str, _Queue]" = field(default_factory=weakref.WeakValueDictionary)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _held: set[int] = field(default_factory=set)
@@ -61,7 +59,7 @@ class FileLocks:
         Raises:
             LockTimeout: Somebody else held it all the time. The holder of a lock that asks for it again is such a one.
         """
-        deadline = self.clock.monotonic() + timeout.total_seconds()
+        deadline = time.monotonic() + timeout.total_seconds()  # waiting is real, whatever clock a test injects
         with self._guard:
             queue = self._queues.setdefault(stem, _Queue())
         mine = queue.lock
@@ -84,7 +82,7 @@ class FileLocks:
             self._held.add(fd)
             try:
                 while not _try_lock(fd, str(self.files.top)):
-                    if self.clock.monotonic() >= deadline:
+                    if time.monotonic() >= deadline:
                         raise self._timed_out(what, timeout)
                     time.sleep(wait)
                     wait = min(LONGEST_WAIT, wait * 1.5)
