@@ -142,10 +142,10 @@ class ToolResultEvictionMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     Args:
         turns: Memory's part.
-        reader: Our reader of evicted files.
+        reader: Our reader of evicted files; `None` = none is offered.
     """
 
-    def __init__(self, turns: Turns, *, reader: BaseTool) -> None:
+    def __init__(self, turns: Turns, *, reader: BaseTool | None) -> None:
         super().__init__()
         self._turns = turns
         self._reader = reader
@@ -170,13 +170,16 @@ class ToolResultEvictionMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         result = await handler(self._served(request))
         return await self._turns.arun(self._rule(request, result))
 
+    def _missing(self, tools: Sequence[Any]) -> BaseTool | None:
+        return None if self._reader is None else missing_reader(tools, self._reader)
+
     def _offered(self, request: Request) -> Request:
-        reader = missing_reader(request.tools, self._reader)
+        reader = self._missing(request.tools)
         return request if reader is None else request.override(tools=[*request.tools, reader])
 
     def _served(self, request: ToolCallRequest) -> ToolCallRequest:
         """Put our reader behind a call of it, since a tool that was offered to the model alone is not registered."""
-        reader = missing_reader(_tools_of(request), self._reader)
+        reader = self._missing(_tools_of(request))
         is_call_of_it = request.tool is None and reader is not None and request.tool_call["name"] == reader.name
         return request.override(tool=reader) if is_call_of_it and reader is not None else request
 
@@ -185,7 +188,7 @@ class ToolResultEvictionMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         tools = _tools_of(request)
         reader = reader_of(tools)
         if reader is None:
-            offered = missing_reader(tools, self._reader)
+            offered = self._missing(tools)
             reader = offered.name if offered else None
         results = yield from self._turns.evict(
             thread, [result], reader=reader, only_log=any(map(_is_of_deepagents, tools))

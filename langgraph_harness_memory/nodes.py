@@ -98,17 +98,31 @@ def model_node(
         yield from turns.log(thread, [reply])
         return {key: [*sent.update, reply]} | private(before, memory.as_json())
 
-    def work(state: State) -> dict[str, Any]:
-        prefix: list[BaseMessage] = []
-        caller = Caller(model=agent.chat_model, call=lambda messages: model.invoke([*prefix, *messages]))
-        return turns.run(rule(state, prefix), caller)
+    return _calling(name, turns, agent, model, rule)
 
-    async def awork(state: State) -> dict[str, Any]:
-        prefix: list[BaseMessage] = []
-        caller = Caller(model=agent.chat_model, acall=lambda messages: model.ainvoke([*prefix, *messages]))
-        return await turns.arun(rule(state, prefix), caller)
 
-    return RunnableLambda(work, awork, name=name)
+def structured_node(
+    turns: Turns, agent: Agent, model: Runnable[Any, Any], *, key: str = "messages", name: str = "structured_response"
+) -> Node:
+    """Return the node that has the model fill in a schema from the conversation, with the same context and recovery.
+
+    Args:
+        turns: Memory's part.
+        agent: What is known of the agent.
+        model: The model with its schema, as `with_structured_output` gives it.
+        key: The state's messages.
+        name: The node's name.
+    """
+
+    def rule(state: State, prefix: list[BaseMessage]) -> Steps[dict[str, Any]]:
+        thread, messages = turns.begin(agent), messages_of(state, key)
+        prompt, rest = _parted(agent.system, messages)
+        system = with_context(prompt, (yield from turns.context(thread, agent)))
+        prefix[:] = [] if system is None else [system]
+        sent = yield from send(turns.turn(thread, _prompted(agent, system), rest))
+        return {"structured_response": sent.result} | ({key: sent.update} if sent.update else {})
+
+    return _calling(name, turns, agent, model, rule)
 
 
 def wrapped_model(turns: Turns, agent: Agent, model: Runnable[Any, BaseMessage]) -> Runnable[Any, BaseMessage]:
@@ -129,17 +143,7 @@ def wrapped_model(turns: Turns, agent: Agent, model: Runnable[Any, BaseMessage])
         yield from turns.log(thread, [reply])
         return reply
 
-    def work(given: Any) -> BaseMessage:
-        prefix: list[BaseMessage] = []
-        caller = Caller(model=agent.chat_model, call=lambda messages: model.invoke([*prefix, *messages]))
-        return turns.run(rule(given, prefix), caller)
-
-    async def awork(given: Any) -> BaseMessage:
-        prefix: list[BaseMessage] = []
-        caller = Caller(model=agent.chat_model, acall=lambda messages: model.ainvoke([*prefix, *messages]))
-        return await turns.arun(rule(given, prefix), caller)
-
-    return RunnableLambda(work, awork, name="model_with_memory")
+    return _calling("model_with_memory", turns, agent, model, rule)
 
 
 def tool_node(turns: Turns, agent: Agent, tools: Sequence[Any] | ToolNode, *, key: str = "messages") -> Node:
@@ -193,6 +197,36 @@ def _node(name: str, turns: Turns, agent: Agent, rule: Callable[[State], Steps[d
 
     async def awork(state: State) -> dict[str, Any]:
         return await turns.arun(rule(state), _caller(agent))
+
+    return RunnableLambda(work, awork, name=name)
+
+
+def _calling(
+    name: str,
+    turns: Turns,
+    agent: Agent,
+    model: Runnable[Any, Any],
+    rule: Callable[[Any, list[BaseMessage]], Steps[Any]],
+) -> Runnable[Any, Any]:
+    """Return what drives a rule that calls a model.
+
+    Args:
+        name: The runnable's name.
+        turns: Memory's part.
+        agent: The agent.
+        model: What is called.
+        rule: Takes the input and a list that it fills with what stands before the messages of each request.
+    """
+
+    def work(given: Any) -> Any:
+        prefix: list[BaseMessage] = []
+        caller = Caller(model=agent.chat_model, call=lambda messages: model.invoke([*prefix, *messages]))
+        return turns.run(rule(given, prefix), caller)
+
+    async def awork(given: Any) -> Any:
+        prefix: list[BaseMessage] = []
+        caller = Caller(model=agent.chat_model, acall=lambda messages: model.ainvoke([*prefix, *messages]))
+        return await turns.arun(rule(given, prefix), caller)
 
     return RunnableLambda(work, awork, name=name)
 

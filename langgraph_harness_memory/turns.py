@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
@@ -106,6 +106,18 @@ class _Remembered:
     """When the end of a run last queued a flush, on the monotonic clock."""
 
 
+class Runs(Protocol):
+    """Hears of the runs of agents."""
+
+    def begin_run(self, thread_id: str, model: BaseChatModel | None) -> None:
+        """A run of a thread shows a sign of life."""
+        ...
+
+    def end_run(self, thread_id: str) -> None:
+        """A run of a thread came to its end."""
+        ...
+
+
 class Turns:
     """Memory's part in the turns of any number of agents and threads at once.
 
@@ -115,7 +127,7 @@ class Turns:
         sessions: Names the session logs.
         clock: Tells how long ago the last flush was.
         redact: Takes secrets out of what the summary model sees; `None` = leaves them.
-        begin_run: Told of each run and of its agent's model.
+        runs: Told of each sign of life of a run, with its agent's model, and of its end.
     """
 
     def __init__(
@@ -126,14 +138,14 @@ class Turns:
         sessions: SessionLog,
         clock: Clock,
         redact: Callable[[str], str] | None,
-        begin_run: Callable[[BaseChatModel | None], None],
+        runs: Runs,
     ) -> None:
         self.config = config
         self._performer = performer
         self._sessions = sessions
         self._clock = clock
         self._redact = redact or unchanged
-        self._begin_run = begin_run
+        self._runs = runs
         self._counters: dict[int, tuple[Any, TokenCounter]] = {}
         self._recent: _Recent[_Remembered] = _Recent(_Remembered)
 
@@ -158,7 +170,7 @@ class Turns:
         thread, model = ambient_thread(), agent.chat_model
         if model is not None:
             self._recent.of(thread).model = model
-        self._begin_run(model)
+        self._runs.begin_run(thread.thread_id, model)
         return thread
 
     # -- what a model call needs
@@ -286,6 +298,8 @@ class Turns:
     def finish(self, thread: ThreadRef, messages: Sequence[BaseMessage]) -> Steps[None]:
         """End a run: everything is logged, and a flush is queued if one is due. It never raises into the run."""
         yield from self.log(thread, messages)
+        if not thread.namespace:
+            self._runs.end_run(thread.thread_id)
         flush = self.config.flush
         if flush is None or not self._is_due(thread, flush.trigger) or not self._may_flush(thread):
             return

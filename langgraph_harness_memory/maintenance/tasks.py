@@ -51,6 +51,8 @@ class Upkeep:
     screening: Screening
     forget_checkpoints: Callable[[str], None]
     """Deletes the checkpoints of a thread whose session was pruned, where they do not lie beside it."""
+    is_running: Callable[[str], bool]
+    """Whether a run of a thread is under way in this process, which will flush what it says itself."""
 
     @property
     def settings(self) -> MaintenanceConfig:
@@ -83,14 +85,18 @@ def _unflushed(upkeep: Upkeep, state: TickState) -> list[SessionInfo]:
     flushes = upkeep.config.flush
     if flushes is None or flushes.trigger == "never":
         return []
-    return [info for info in upkeep.sessions.threads() if info.unflushed and _is_mine(state, info.tenant)]
+    waiting = [info for info in upkeep.sessions.threads() if info.unflushed and _is_mine(state, info.tenant)]
+    # Whoever asks for a tick by hand means all that is there.
+    return [info for info in waiting if state.get("force", False) or not upkeep.is_running(info.thread_id)]
 
 
 def _recover(upkeep: Upkeep, threads: list[SessionInfo]) -> Steps[Update]:
     recovered: list[RecoveredThread] = []
     failures: list[StepFailure] = []
     settings = upkeep.config.flush
-    for info in threads if settings is not None else ():
+    if settings is None:
+        return {}
+    for info in threads:
         thread = ThreadRef(thread_id=info.thread_id, tenant=info.tenant)
         report = yield from flush(thread, settings=settings, screening=upkeep.screening, everything=True)
         if report.messages:
@@ -111,7 +117,9 @@ def _consolidate(upkeep: Upkeep, tenants: list[str | None]) -> Steps[Update]:
     consolidated: list[ConsolidatedMemory] = []
     failures: list[StepFailure] = []
     settings = upkeep.config.consolidation
-    for tenant in tenants if settings is not None else ():
+    if settings is None:
+        return {}
+    for tenant in tenants:
         report = yield from consolidate_now(upkeep, tenant, settings)
         if report.failed is not None:
             failures.append(StepFailure(step="consolidate", tenant=tenant, reason=report.failed))

@@ -1,7 +1,6 @@
 """Which back ends a workspace brings: its index and its checkpointer."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -12,17 +11,6 @@ from langgraph_harness_memory.events import OnEvent
 from langgraph_harness_memory.index.hits import Index
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.workspace import Workspace
-from langgraph_harness_memory.workspace.local import LocalWorkspace
-
-
-def open_workspace(
-    given: Workspace | Path | str, config: MemoryConfig, *, clock: Clock, on_event: OnEvent
-) -> Workspace:
-    """Return the workspace that was given, or the one in the folder that was named; nothing is written yet."""
-    if not isinstance(given, Path | str):
-        return given
-    storage = config.storage
-    return LocalWorkspace(given, fsync=storage.fsync, lock_timeout=storage.lock_timeout, clock=clock, on_event=on_event)
 
 
 def open_index(workspace: Workspace, config: MemoryConfig, *, clock: Clock, on_event: OnEvent) -> Index:

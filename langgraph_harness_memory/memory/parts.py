@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_harness_memory.clock import Clock, zone
 from langgraph_harness_memory.config import MaintenanceConfig, MemoryConfig, ToolResultEvictionConfig
@@ -23,17 +24,21 @@ from langgraph_harness_memory.formats.maintenance_state import MaintenanceState
 from langgraph_harness_memory.index.hits import Index
 from langgraph_harness_memory.maintenance.due import due
 from langgraph_harness_memory.maintenance.graph import build_maintenance_graph
-from langgraph_harness_memory.maintenance.report import TickInput
+from langgraph_harness_memory.maintenance.report import TickInput, TickReport, TickState
 from langgraph_harness_memory.maintenance.scheduler import Scheduler
 from langgraph_harness_memory.maintenance.tasks import Upkeep
 from langgraph_harness_memory.maintenance.throttle import change_state, known_tenants, read_state
-from langgraph_harness_memory.memory.backends import open_checkpointer, open_index, open_workspace
+from langgraph_harness_memory.memory.backends import open_checkpointer, open_index
 from langgraph_harness_memory.models import resolve_model
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.performers import Caller, Flush, FlushQueue, Models, Performer, Teller, attempt
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.steps import Failed, Steps, adrive, drive
 from langgraph_harness_memory.workspace import Workspace
+from langgraph_harness_memory.workspace.opening import open_workspace
+
+LONGEST_SILENCE = timedelta(minutes=15)
+"""A run that showed no sign of life for so long has ended without saying so (an error, an interrupt)."""
 
 AFTER_TROUBLE = timedelta(minutes=1)
 """Least sleep of the scheduler after a run, so that a workspace which cannot remember its runs is not run in a loop."""
@@ -63,7 +68,13 @@ class Parts:
         self.config = config
         self.clock = clock
         self.teller = Teller(on_event, redact=redact if hides else None)
-        self.workspace = open_workspace(workspace, config, clock=clock, on_event=self.teller.tell)
+        self.workspace = open_workspace(
+            workspace,
+            fsync=config.storage.fsync,
+            lock_timeout=config.storage.lock_timeout,
+            clock=clock,
+            on_event=self.teller.tell,
+        )
         self.eviction_path = (config.eviction or ToolResultEvictionConfig()).eviction_path
         self.sessions = SessionLog(
             self.workspace,
@@ -79,8 +90,9 @@ class Parts:
         self._asked: set[str | None] = set()
         self._agent: BaseChatModel | None = None
         self._is_begun = False
+        self._running: dict[str, float] = {}
         self.queue = FlushQueue()
-        self._performer = self._wire(model)
+        self.acting = self._wire(model)
         self.upkeep = Upkeep(
             workspace=self.workspace,
             sessions=self.sessions,
@@ -91,10 +103,10 @@ class Parts:
             config=config,
             screening=self.screening,
             forget_checkpoints=self._forget_checkpoints,
+            is_running=self.is_running,
         )
         self.scheduler = Scheduler(self, Parts.run_due)
-        drain = config.flush.drain_timeout if config.flush else timedelta(0)
-        self._drain_at_exit = weakref.finalize(self, self.queue.drain, drain)
+        weakref.finalize(self, self.queue.drain, self._patience())
 
     def _wire(self, model: BaseChatModel | str | None) -> Performer:
         config = self.config
@@ -149,16 +161,33 @@ class Parts:
 
     def performer(self, model: BaseChatModel | None = None) -> Performer:
         """Return who acts outside a turn: with this agent's model, else with the one of the last agent that ran."""
-        return self._performer.for_caller(Caller(model=model or self._agent))
+        return self.acting.for_caller(Caller(model=model or self._agent))
 
-    def begin_run(self, model: BaseChatModel | None) -> None:
+    def speaker(self) -> BaseChatModel | None:
+        """Return the model of the last agent that ran, else the one that curates; `None` where no model exists."""
+        return self._agent or self.acting.models.curates
+
+    def bind(self, model: BaseChatModel | None) -> None:
+        """Note the model of an agent, for whatever curates without one of its own."""
+        self._agent = model or self._agent
+
+    def begin_run(self, thread_id: str, model: BaseChatModel | None) -> None:
         """Note whose turn it is; the first one starts the scheduler, which recovers what an earlier process left."""
-        if model is not None:
-            self._agent = model
+        self.bind(model)
+        self._running[thread_id] = self.clock.monotonic()
         if not self._is_begun:
             self._is_begun = True
             if self.config.maintenance is not None and self.config.maintenance.autostart:
                 self.scheduler.start()
+
+    def end_run(self, thread_id: str) -> None:
+        """Note that a run came to its end and looks after its own flush."""
+        self._running.pop(thread_id, None)
+
+    def is_running(self, thread_id: str) -> bool:
+        """Say whether a run of a thread is under way in this process, which will flush what it says itself."""
+        begun = self._running.get(thread_id)
+        return begun is not None and self.clock.monotonic() - begun < LONGEST_SILENCE.total_seconds()
 
     # -- flush
 
@@ -218,7 +247,7 @@ class Parts:
         return max(min(waits), AFTER_TROUBLE if has_run or min(waits) == timedelta(0) else timedelta(0))
 
     def _state(self, tenant: str | None) -> MaintenanceState:
-        return drive(read_state(tenant), self._performer.perform)
+        return drive(read_state(tenant), self.acting.perform)
 
     def _left_over(self) -> list[str | None]:
         """List the tenants whose request no consolidation has served."""
@@ -231,8 +260,12 @@ class Parts:
         with self._lock:
             return sorted(self._asked, key=lambda tenant: (tenant is not None, tenant or ""))
 
+    def graph(self) -> CompiledStateGraph[TickState, None, TickInput, TickReport]:
+        """Return one tick of maintenance as a graph."""
+        return build_maintenance_graph(self.upkeep)
+
     def _tick(self, asked: TickInput) -> bool:
-        done = attempt(lambda: build_maintenance_graph(self.upkeep).invoke(asked))
+        done = attempt(lambda: self.graph().invoke(asked))
         if isinstance(done, Failed):
             self.teller.degraded("maintenance", done.error)
             return True
@@ -243,15 +276,21 @@ class Parts:
 
     # -- the end
 
+    def settle(self) -> None:
+        """Wait for the flushes that are under way, as long as closing would."""
+        self.queue.drain(self._patience())
+
+    def _patience(self) -> timedelta:
+        return self.config.flush.drain_timeout if self.config.flush else timedelta(seconds=1)
+
     def close(self) -> bool:
         """Drain the flushes, stop the scheduler and close the index.
 
         Returns:
             `False` when something was still under way when its time was over; it is recovered at the next start.
         """
-        limit = self.config.flush.drain_timeout if self.config.flush else timedelta(seconds=1)
-        drained = self.queue.drain(limit)
-        stopped = self.scheduler.stop(limit)
+        drained = self.queue.drain(self._patience())
+        stopped = self.scheduler.stop(self._patience())
         with self._lock:
             index, self._index = self._index, None
             self._is_begun = False
