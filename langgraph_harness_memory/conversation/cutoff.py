@@ -84,10 +84,14 @@ def cut(
     for place in places[bisect_left(places, first) :]:
         folds = folds.up_to(place, messages, stays, sums, start=reached)
         reached = place
+        fits = _fits(folds, tail, total=sums[-1], messages=len(messages))
         if folds.is_worth_a_summary:
             chosen = place
-            if _fits(folds, tail, total=sums[-1], messages=len(messages)):
-                break
+        elif fits and place == wanted:
+            # What should stay may stay, and there is nothing before it.
+            return None
+        if fits and chosen is not None:
+            break
     if chosen is None:
         return None
     return Cut(at=chosen, folded=tuple(i for i in range(chosen) if i not in stays))
@@ -134,6 +138,6 @@ class _Folds:
 
 
 def _fits(folds: _Folds, tail: Tail, *, total: int, messages: int) -> bool:
-    left = messages - folds.count + 1
+    left = messages - folds.count + min(1, folds.count)
     few = tail.most_messages is None or left <= tail.most_messages
     return few and (tail.most_tokens is None or total - folds.tokens <= tail.most_tokens)

@@ -45,20 +45,19 @@ def preview(text: str, *, where: Whereabouts, side: int, most: int | None = None
     """
     notice = f"[{len(text):,} characters. {where.sentence()}"
     limit = int(len(text) * LARGEST_PART) if most is None else min(most, int(len(text) * LARGEST_PART))
-    frame = len(notice) + len(_frame(0, 0, 0)) + 3 * len(f"{len(text):,}")
+    frame = len(notice) + len(_frame("", 0, "")) + 3 * len(f"{len(text):,}")
     if frame > limit:
         short = f"[{len(text):,} characters: {where.path}]" if where.path else f"[{len(text):,} characters left out]"
         return short if len(short) <= limit else None
     side = min(side, (limit - frame) // 2)
     if side == 0:
         return notice + "]"
-    left_out = len(text) - 2 * side
-    head, tail = text[:side], text[-side:]
-    return notice + _frame(side, left_out, side).replace("\0", head, 1).replace("\1", tail, 1)
+    return notice + _frame(text[:side], len(text) - 2 * side, text[-side:])
 
 
-def _frame(head: int, left_out: int, tail: int) -> str:
-    return f" First {head:,} and last {tail:,} follow.]\n\0\n[… {left_out:,} characters left out …]\n\1"
+def _frame(head: str, left_out: int, tail: str) -> str:
+    said = f" First {len(head):,} and last {len(tail):,} follow.]"
+    return f"{said}\n{head}\n[… {left_out:,} characters left out …]\n{tail}"
 
 
 def text_of(message: BaseMessage) -> str:

@@ -78,7 +78,9 @@ def repair(messages: Sequence[BaseMessage], *, sound: int = 0) -> list[BaseMessa
             continue
         repaired.append(reply)
         errors = {call.get("id") or "": call.get("error") for call in reply.invalid_tool_calls}
-        repaired += [results.get((index, i)) or _invented(reply, i, errors) for i in call_ids(reply)]
+        given = results.get(index, {})
+        repaired += given.values()
+        repaired += [_invented(reply, i, errors) for i in call_ids(reply) if i not in given]
     return repaired
 
 
@@ -88,7 +90,8 @@ def _sound_ids(message: BaseMessage) -> set[str] | None:
         return set()
     ids = call_ids(message)
     unique = set(ids)
-    if len(unique) != len(ids) or ("" in unique and any(call.get("id") is None for call in message.tool_calls)):
+    has_nameless = "" in unique and any(c.get("id") is None for c in [*message.tool_calls, *message.invalid_tool_calls])
+    if len(unique) != len(ids) or has_nameless:
         return None
     if not isinstance(message.content, str):
         blocks = [identifier for block in message.content if (identifier := block_id(block)) is not None]
@@ -97,15 +100,15 @@ def _sound_ids(message: BaseMessage) -> set[str] | None:
     return unique
 
 
-def _assigned(part: Sequence[BaseMessage]) -> dict[tuple[int, str], ToolMessage]:
-    """Give each result to the nearest reply before it that calls its id; a later result of the same call replaces it."""
+def _assigned(part: Sequence[BaseMessage]) -> dict[int, dict[str, ToolMessage]]:
+    """Give each result to the nearest reply before it that calls its id, in order; a later one of the same call replaces it."""
     asked: dict[str, int] = {}
-    results: dict[tuple[int, str], ToolMessage] = {}
+    results: dict[int, dict[str, ToolMessage]] = {}
     for index, message in enumerate(part):
         if message.type == "ai":
             asked.update(dict.fromkeys(call_ids(message), index))
         elif isinstance(message, ToolMessage) and message.tool_call_id in asked:
-            results[asked[message.tool_call_id], message.tool_call_id] = message
+            results.setdefault(asked[message.tool_call_id], {})[message.tool_call_id] = message
     return results
 
 

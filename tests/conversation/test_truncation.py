@@ -1,0 +1,144 @@
+"""Shortening long arguments."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from langgraph_harness_memory.config import TruncateArgsConfig
+from langgraph_harness_memory.conversation.truncation import BATCH_MESSAGES, border, shortened, truncate
+from langgraph_harness_memory.formats.forms import form_of
+
+
+def reply(arguments: dict[str, Any], **fields: Any) -> AIMessage:
+    return AIMessage(
+        **{"content": "", "id": "a", "tool_calls": [{"name": "write", "args": arguments, "id": "c"}], **fields}
+    )
+
+
+def cut(message: AIMessage, limit: int = 2_000, ending: str = "…(argument truncated)") -> AIMessage | None:
+    return shortened(message, limit=limit, ending=ending)
+
+
+def test_nested_strings_are_shortened() -> None:
+    """A 50 kB text inside a list of edits counts as much as one at the top."""
+    short = cut(reply({"path": "a.py", "edits": [{"old": "x", "new": "y" * 50_000}]}))
+    assert short is not None
+    new = short.tool_calls[0]["args"]["edits"][0]["new"]
+    assert len(new) == 2_000
+    assert new.endswith("…(argument truncated)")
+    assert short.tool_calls[0]["args"]["path"] == "a.py"
+
+
+def test_the_original_is_not_touched() -> None:
+    """The log still has to get what was said."""
+    message = reply({"text": "y" * 9_000})
+    cut(message)
+    assert len(message.tool_calls[0]["args"]["text"]) == 9_000
+    assert form_of(message) is None
+
+
+def test_content_blocks_stay_in_step_with_the_calls() -> None:
+    """Anthropic reads the block, so that a long one there is the long one."""
+    arguments = {"text": "y" * 9_000}
+    for block in (
+        {"type": "tool_use", "id": "c", "name": "write", "input": arguments},
+        {"type": "tool_call", "id": "c", "name": "write", "args": arguments},
+        {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "write", "arguments": json.dumps(arguments)},
+        {"type": "tool_use", "id": "c", "name": "write", "input": json.dumps(arguments)},
+    ):
+        short = cut(reply(arguments, content=[{"type": "text", "text": "ok"}, block]))
+        assert short is not None
+        changed = short.content[1]
+        assert isinstance(changed, dict)
+        stated = changed.get("input") or changed.get("args") or changed.get("arguments")
+        stated = json.loads(stated) if isinstance(stated, str) else stated
+        assert stated == short.tool_calls[0]["args"]
+
+
+def test_legacy_calls_stay_in_step_too() -> None:
+    """Old clients keep the calls as JSON in `additional_kwargs`."""
+    arguments = {"text": "y" * 9_000}
+    legacy = {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "w", "arguments": json.dumps(arguments)}}]}
+    short = cut(reply(arguments, additional_kwargs=legacy))
+    assert short is not None
+    stated = short.additional_kwargs["tool_calls"][0]["function"]["arguments"]
+    assert json.loads(stated) == short.tool_calls[0]["args"]
+
+
+def test_an_argument_never_grows() -> None:
+    """With `max_arg_length=10` a 15-character argument became longer by its ending."""
+    short = cut(reply({"text": "123456789012345"}), limit=10)
+    assert short is not None
+    assert short.tool_calls[0]["args"]["text"] == "1234567890"
+
+
+def test_a_second_look_finds_nothing_to_do() -> None:
+    """What was shortened is within the limit."""
+    short = cut(reply({"text": "y" * 9_000}))
+    assert short is not None
+    assert cut(short) is None
+
+
+def chat(count: int) -> list[BaseMessage]:
+    return [HumanMessage(f"m{i}", id=f"m{i}") for i in range(count)]
+
+
+@pytest.mark.parametrize(("messages", "expected"), [(24, 0), (25, 5), (29, 9), (30, 10), (39, 10), (45, 20)])
+def test_the_border_moves_in_batches(messages: int, expected: int) -> None:
+    """Between two moves the prefix of every request is the same."""
+    sums = list(range(messages + 1))
+    assert border(chat(messages), TruncateArgsConfig(), sums=sums) == expected
+
+
+def test_the_border_can_be_set_by_tokens() -> None:
+    """Above 0, `keep_tokens` takes the place of `keep_messages`."""
+    settings = TruncateArgsConfig(trigger_messages=0, trigger_tokens=100, keep_tokens=50)
+    sums = [i * 10 for i in range(31)]
+    assert border(chat(30), settings, sums=sums) == 20
+    assert border(chat(9), settings, sums=sums[:10]) == 0
+
+
+def test_truncation_takes_every_tools_arguments() -> None:
+    """Not only those of `write_file`, and each message once."""
+    messages = [reply({"text": "y" * 9_000}, id=f"a{i}") for i in range(3)]
+    cut_off = truncate(messages, TruncateArgsConfig(), end=2)
+    assert [form.id for form in cut_off.forms] == ["a0", "a1"]
+    assert cut_off.characters_saved == 2 * 7_000
+    assert truncate(cut_off.forms, TruncateArgsConfig(), end=2).forms == ()
+
+
+def test_the_batch_is_shorter_than_the_default_gap() -> None:
+    """With the defaults the border moves before the next compaction."""
+    assert BATCH_MESSAGES <= 25
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=60)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=12,
+)
+
+
+def lengths(value: Any) -> list[int]:
+    if isinstance(value, str):
+        return [len(value)]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [length for part in parts for length in lengths(part)]
+
+
+@given(st.dictionaries(st.text(max_size=5), JSON, max_size=4), st.integers(1, 40), st.text(max_size=30))
+def test_any_arguments_become_shorter_or_stay(arguments: dict[str, Any], limit: int, ending: str) -> None:
+    """No string is over the limit, none is longer than it was, and the shape is the same."""
+    message = reply(arguments)
+    short = cut(message, limit=limit, ending=ending)
+    before = lengths(arguments)
+    if short is None:
+        assert all(length <= limit for length in before)
+        return
+    after = lengths(short.tool_calls[0]["args"])
+    assert len(after) == len(before)
+    assert all(b <= a and b <= limit for a, b in zip(before, after, strict=True))
