@@ -100,7 +100,7 @@ def _one_round(tenant: str | None, report: ConsolidationReport, merger: Merger, 
     tombstones = yield from read_tombstones(tenant)
     if isinstance(tombstones, Failed):
         return _Round(report=(yield from _failed(tenant, report, tombstones.reason)))
-    gathered = yield from gather(tenant, present.state, tombstones, everything=present.is_blank)
+    gathered = yield from gather(tenant, present.state, tombstones, everything=present.is_to_be_rebuilt)
     if isinstance(gathered, Failed):
         return _Round(report=(yield from _failed(tenant, report, gathered.reason)))
     report = replace(report, set_aside=report.set_aside + len(gathered.set_aside))

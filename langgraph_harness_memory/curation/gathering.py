@@ -72,7 +72,7 @@ def gather(
         for line, key in lines:
             if _is_merged(line, key, day, state) and not everything:
                 aside.add(key)
-            elif is_trusted(line) and not is_removed(line.text) and not _is_forgotten(line, tombstones):
+            elif is_trusted(line) and not is_removed(line.text) and not tombstones.covers(words(line.text)):
                 new.append(_new_line(line, key, day, path))
             else:
                 aside.add(key)
@@ -92,10 +92,6 @@ def _is_merged(line: LogLine, key: bytes, day: date | None, state: Consolidation
     if key in state.merged:
         return True
     return state.merged_before is not None and is_from_before(line, day, state.merged_before)
-
-
-def _is_forgotten(line: LogLine, tombstones: Tombstones) -> bool:
-    return tombstones.covers(words(line.text), said_at=line.heading.at if line.heading else None)
 
 
 def is_trusted(line: LogLine) -> bool:

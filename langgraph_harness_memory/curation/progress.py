@@ -47,9 +47,12 @@ class Present:
         return self.memory.version if self.memory else None
 
     @property
-    def is_blank(self) -> bool:
-        """Nothing is remembered: the memory is rebuilt from the logs."""
-        return not memory_md.facts(self.text)
+    def is_to_be_rebuilt(self) -> bool:
+        """Nothing is remembered, though something was or nobody knows: the memory is built from all that the logs hold.
+
+        Where lines were seen and no memory was ever written (a tool said them, a proposal was rejected), there is none to rebuild.
+        """
+        return not memory_md.facts(self.text) and (self.state.memory is not None or not self.state.merged)
 
 
 def read_state(tenant: str | None) -> Steps[ConsolidationState | Failed]:
@@ -148,7 +151,8 @@ def record_change(tenant: str | None, entry: str, entry_id: str) -> Steps[None]:
 def with_removals(state: ConsolidationState, text: str) -> ConsolidationState:
     """Return the state with what a person took out of `MEMORY.md` since it was last written, and without what they put back.
 
-    A line that is there in other words was edited and not removed. A memory that is blank was lost or cleared as a
+    A line that is there in other words was edited and not removed. From then on the memory is compared with what the person
+    left. A memory that is blank was lost or cleared as a
     whole: it is rebuilt, and nothing in it counts as removed one by one.
     """
     standing = [fact.text for fact in memory_md.facts(text)]
@@ -164,7 +168,8 @@ def with_removals(state: ConsolidationState, text: str) -> ConsolidationState:
             if form not in forms and form not in known and all(likeness(meant, other) < REWORDED for other in said):
                 removed.append(fact.text)
                 known.add(form)
-    return replace(state, removed=tuple(removed)) if tuple(removed) != state.removed else state
+    memory = replace(state.memory, text=text) if state.memory else None
+    return replace(state, removed=tuple(removed), memory=memory)
 
 
 def same_as_any(facts: Sequence[str]) -> Callable[[str], bool]:

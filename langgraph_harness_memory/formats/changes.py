@@ -77,7 +77,9 @@ def parse(text: str) -> tuple[Entry, ...]:
         elif entries and (found := _LINE.match(line.rstrip("\r"))):
             last = entries.pop()
             entries.append(
-                Entry(at=last.at, what=last.what, id=last.id, changes=(*last.changes, _parse_change(found[1], found[2])))
+                Entry(
+                    at=last.at, what=last.what, id=last.id, changes=(*last.changes, _parse_change(found[1], found[2]))
+                )
             )
     return tuple(entries)
 
