@@ -1,12 +1,12 @@
 """`chat`: talk with the memory agent in a terminal."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage, ToolMessage
 from langgraph.types import Command
 from rich.markup import escape
 
@@ -39,7 +39,9 @@ def chat(
     model: options.Model = None,
     thread: Annotated[str | None, typer.Option("--thread", "-t", help="Conversation to go on with.")] = None,
 ) -> None:
-    """Talk with an agent that remembers; answers stream, tool calls and memory's work are shown.
+    """Talk with an agent that remembers.
+
+    Answers stream; tool calls and what memory does are shown.
 
     Example: harness-memory chat -w workspace --model openai:gpt-5.5
     """
@@ -123,7 +125,8 @@ class Seat:
 
     def _stream(self, asked: Any) -> None:
         is_open = False
-        for mode, part in self.agent.stream(asked, self.config, stream_mode=["messages", "updates"]):
+        stream: Iterator[Any] = self.agent.stream(asked, self.config, stream_mode=["messages", "updates"])
+        for mode, part in stream:
             if mode == "messages":
                 message, _ = part
                 if isinstance(message, AIMessage | AIMessageChunk) and (piece := str(message.text)):
@@ -138,7 +141,9 @@ class Seat:
             self.terminal.out.print()
 
     def _show_tools(self, update: dict[str, Any]) -> None:
-        for change in update.values():
+        for node, change in update.items():
+            if node == "compaction":
+                continue
             messages = change.get("messages", []) if isinstance(change, dict) else []
             for message in messages if isinstance(messages, list) else [messages]:
                 if isinstance(message, AIMessage):
@@ -175,15 +180,18 @@ class Seat:
         forget_asking(self.terminal, self.memory, query=words, user=self.user, ask=lambda: _read_line(self.terminal))
 
     def _compact(self, _rest: str) -> None:
-        state = self.agent.get_state(self.config)
-        before = state.values.get("messages", [])
-        update = self.memory.compact(before, self.config)
-        if update is None:
-            self.terminal.say("[dim]there is nothing to fold[/]")
+        before = self.agent.get_state(self.config).values.get("messages", [])
+        configurable = self.config["configurable"]
+        view = self.memory.compact(before, thread_id=configurable["thread_id"], user_id=self.user)
+        if len(view) >= len(before):
+            self.terminal.say("[dim]there is nothing to fold yet[/]")
             return
-        self.agent.update_state(self.config, update)
-        after = self.agent.get_state(self.config).values["messages"]
-        self.terminal.say(f"{len(before)} messages → {len(after)}")
+        known = {message.id: message for message in before}
+        kept = {message.id for message in view}
+        changed = [message for message in view if known.get(message.id) != message]
+        gone = [RemoveMessage(id=str(message.id)) for message in before if message.id not in kept]
+        self.agent.update_state(self.config, {"messages": [*changed, *gone]}, as_node="flush")
+        self.terminal.say(f"{len(before)} messages → {len(view)}")
 
     def _status(self, _rest: str) -> None:
         messages = self.agent.get_state(self.config).values.get("messages", [])

@@ -12,10 +12,14 @@ from dataclasses import asdict, is_dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+_PAGE = 120
+"""Columns of a table where no terminal has a width."""
 
 
 class Terminal:
@@ -30,6 +34,8 @@ class Terminal:
         self.as_json = as_json
         self.out = Console(soft_wrap=True, highlight=False)
         self.err = Console(stderr=True, soft_wrap=True, highlight=False)
+        if not self.out.is_terminal:
+            self.out = Console(soft_wrap=True, highlight=False, width=_PAGE)
 
     def say(self, text: str) -> None:
         """Print a line for people; nothing with `--json`. Rich markup is understood."""
@@ -44,15 +50,15 @@ class Terminal:
         """Print a table for people; numbers stand to the right."""
         if self.as_json:
             return
-        table = Table(title=title or None, title_justify="left")
+        table = Table(
+            title=title or None, title_justify="left", box=box.SIMPLE, pad_edge=False, show_header=any(columns)
+        )
         for at, column in enumerate(columns):
             numbers = bool(rows) and all(isinstance(row[at], int | float) for row in rows)
             table.add_column(column, justify="right" if numbers else "left", overflow="fold")
         for row in rows:
             table.add_row(*[escape(_shown(cell)) for cell in row])
-        # A table is laid out for the width there is, or for a page where nobody looks at it.
-        width = self.out.width if self.out.is_terminal else max(self.out.width, 120)
-        self.out.print(table, soft_wrap=False, width=width)
+        self.out.print(table, soft_wrap=False)
 
     def answer(self, value: Any) -> None:
         """Print the command's JSON document; nothing without `--json`."""

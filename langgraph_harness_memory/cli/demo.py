@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from rich.markup import escape
 
 from langgraph_harness_memory.agent import create_memory_agent
@@ -43,6 +43,7 @@ from langgraph_harness_memory.testing.requests import request_faults
 from langgraph_harness_memory.testing.scripted import ScriptedChatModel
 from langgraph_harness_memory.workspace import read_text
 
+_PROMPT = SystemMessage("You help the team of Fernweh Bikes.")
 _DAYS = 8
 """Days over which the sessions are spread; the last one is today."""
 
@@ -98,8 +99,9 @@ def demo(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show the main job on bundled conversations: talk, compact, evict, flush, consolidate, and find again.
+    """Show the main job on bundled conversations.
 
+    Talks, compacts, evicts, flushes, consolidates, and finds everything again in new sessions.
     Needs no key and no network. Exit status 1 when a fact was not found again.
 
     Example: harness-memory demo
@@ -135,10 +137,10 @@ def _config(curator: Any) -> MemoryConfig:
     return replace(
         BY_HAND,
         compaction=CompactionConfig(
-            trigger_messages=24,
+            trigger_messages=20,
             keep_messages=8,
             model=curator or ExtractiveChatModel(),
-            truncate_args=TruncateArgsConfig(trigger_messages=20, keep_messages=6, max_arg_length=200),
+            truncate_args=TruncateArgsConfig(trigger_messages=16, keep_messages=6, max_arg_length=200),
         ),
         eviction=ToolResultEvictionConfig(max_result_chars=6_000, preview_chars=300),
         flush=FlushConfig(mode="inline"),
@@ -151,7 +153,7 @@ def _talk(
 ) -> TalkOutcome:
     terminal.say(f"\n[bold]{escape(talk.title)}[/] [dim]· {talk.thread_id} · {clock.now():%A %d %B}[/]")
     model = ScriptedChatModel(script=[step for exchange in talk.exchanges for step in exchange.steps])
-    agent = create_memory_agent(model, TOOLS, memory=memory, system_prompt="You help the team of Fernweh Bikes.")
+    agent = create_memory_agent(model, TOOLS, memory=memory, system_prompt=_PROMPT)
     config: Any = {"configurable": {"thread_id": talk.thread_id}}
     before = happened.counts.copy()
     facts = happened.facts
@@ -173,7 +175,9 @@ def _talk(
         in_context=len(agent.get_state(config).values["messages"]),
         requests=len(model.requests),
         tokens_with=sum(counter.messages(r.messages) for r in model.requests),
-        tokens_without=sum(history[at] for at, message in enumerate(said) if isinstance(message, AIMessage)),
+        tokens_without=sum(
+            history[at] + counter.message(_PROMPT) for at, message in enumerate(said) if isinstance(message, AIMessage)
+        ),
         compactions=happened.counts["Compacted"] - before["Compacted"],
         evictions=happened.counts["Evicted"] - before["Evicted"],
         facts=happened.facts - facts,
@@ -182,7 +186,10 @@ def _talk(
 
 
 def _show_update(terminal: Terminal, update: dict[str, Any]) -> None:
-    for change in update.values():
+    for node, change in update.items():
+        if node == "compaction":
+            # What it rewrites was said before; its events tell the rest.
+            continue
         messages = change.get("messages", []) if isinstance(change, dict) else []
         for message in messages if isinstance(messages, Sequence) else [messages]:
             if isinstance(message, AIMessage):
@@ -282,10 +289,9 @@ def _table(
     where: str,
     failures: list[str],
 ) -> None:
-    columns = ["session", "messages", "in context", "tokens with", "without", "compactions", "evictions", "facts"]
+    columns = ["session", "messages", "with", "without", "folded", "evicted", "facts"]
     rows: list[list[Any]] = [
-        [o.title, o.messages, o.in_context, o.tokens_with, o.tokens_without, o.compactions, o.evictions, o.facts]
-        for o in outcomes
+        [o.title, o.messages, o.tokens_with, o.tokens_without, o.compactions, o.evictions, o.facts] for o in outcomes
     ]
     rows.append(["together", *[sum(row[at] for row in rows) for at in range(1, len(columns))]])
     terminal.say("")
@@ -300,9 +306,7 @@ def _table(
         "invalid_requests": sum(bool(o.faults) for o in outcomes),
     }
     terminal.table("Facts", ["", ""], [[name.replace("_", " "), value] for name, value in summary.items()])
-    terminal.answer(
-        {"workspace": where, **summary, "sessions": outcomes, "recalled": recalls, "failures": failures}
-    )
+    terminal.answer({"workspace": where, **summary, "sessions": outcomes, "recalled": recalls, "failures": failures})
     if not terminal.as_json:
         terminal.say(f"[dim]look:[/] harness-memory search refunds -w {escape(where)}")
         terminal.say(f"[dim]     [/] harness-memory view -w {escape(where)} -o memory.html")

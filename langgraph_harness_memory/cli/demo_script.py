@@ -67,7 +67,7 @@ def upgrade() -> None:
 TALKS = (
     Talk(
         thread_id="demo-1-move",
-        title="Planning the database move",
+        title="The database move",
         day=0,
         exchanges=(
             _say(
@@ -160,7 +160,7 @@ TALKS = (
     ),
     Talk(
         thread_id="demo-3-spring",
-        title="Getting ready for spring",
+        title="Ready for spring",
         day=3,
         exchanges=(
             _say(

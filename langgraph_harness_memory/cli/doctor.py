@@ -72,7 +72,9 @@ def doctor(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Check files, index, permissions, maintenance and model; exit status 1 when something is at fault.
+    """Check the memory and say how to mend it.
+
+    Files, index, permissions, maintenance and model. Changes nothing. Exit status 1 when something is at fault.
 
     Example: harness-memory doctor -w workspace --ask-model --model openai:gpt-5.5
     """

@@ -8,6 +8,11 @@ from rich.markup import escape
 from langgraph_harness_memory import events
 
 
+def counted(number: int, noun: str) -> str:
+    """Say how many there are of something."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def line(event: events.Event) -> str | None:
     """Say what happened, in rich markup; `None` for what a person need not see."""
     match event:
@@ -18,7 +23,7 @@ def line(event: events.Event) -> str | None:
                 f"{event.tokens_before:,} → {event.tokens_after:,} tokens{by}"
             )
         case events.ArgumentsTruncated():
-            return f"[yellow]shortened[/]     arguments of {event.messages} messages, {event.characters_saved:,} characters"
+            return f"[yellow]shortened[/]     arguments of {counted(event.messages, 'message')}, {event.characters_saved:,} characters"
         case events.Evicted():
             return (
                 f"[yellow]evicted[/]       {escape(event.tool)}: {event.characters:,} characters → {escape(event.path)}"
@@ -27,7 +32,9 @@ def line(event: events.Event) -> str | None:
             return f"[yellow]recovered[/]     from a context overflow in {event.attempts} attempts"
         case events.Flushed():
             where = f" → {escape(event.path)}" if event.path else ""
-            return f"[green]flushed[/]       {event.facts} facts of {event.messages} messages{where}"
+            return (
+                f"[green]flushed[/]       {counted(event.facts, 'fact')} of {counted(event.messages, 'message')}{where}"
+            )
         case events.Consolidated():
             return f"[green]consolidated[/]  MEMORY.md: {event.added} added, {event.changed} changed, {event.dropped} dropped"
         case events.Forgotten():

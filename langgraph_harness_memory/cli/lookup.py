@@ -28,7 +28,9 @@ def search(
     sessions: Annotated[bool, typer.Option("--sessions", help="Search what was said in sessions instead.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Find lines of the memory, best first; exit status 1 when there is none.
+    """Find lines of the memory, best first.
+
+    Exit status 1 when there is none.
 
     Example: harness-memory search "which tool for the database migration" -w workspace
     """
@@ -65,7 +67,9 @@ def get(
     context: Annotated[int, typer.Option("--context", "-C", min=0, help="Lines around the one in PATH#LINE.")] = 3,
     as_json: options.Json = False,
 ) -> None:
-    """Print numbered lines of a file; exit status 1 when there is no such file.
+    """Print numbered lines of a file.
+
+    Exit status 1 when there is no such file.
 
     Example: harness-memory get memory/2026-04-12.md#7 -C 5
     """

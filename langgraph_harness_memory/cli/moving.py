@@ -17,11 +17,23 @@ from langgraph_harness_memory.curation.redaction import redact
 from langgraph_harness_memory.curation.wording import words
 from langgraph_harness_memory.errors import ConversationUnreadable
 from langgraph_harness_memory.formats import daily_log, memory_md, tombstones
-from langgraph_harness_memory.formats.foreign_memories import SYSTEMS, ForeignFact, is_wanted, read_memory
+from langgraph_harness_memory.formats.foreign_memories import SYSTEMS, ForeignFact, System, is_wanted, read_memory
 from langgraph_harness_memory.workspace import Workspace, read_text, text_bytes
 from langgraph_harness_memory.workspace.copying import copy_workspace
 
-Source = StrEnum("Source", {name: name for name in SYSTEMS})
+
+class Source(StrEnum):
+    """Whose memory is brought in; the names are those of `foreign_memories.System`."""
+
+    agentscope = "agentscope"
+    openclaw = "openclaw"
+    deepagents = "deepagents"
+    langmem = "langmem"
+
+    @property
+    def system(self) -> System:
+        """The name as the reader knows it."""
+        return next(name for name in SYSTEMS if name == self.value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,14 +62,15 @@ def import_(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would come in, write nothing.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Bring in the facts of another system's memory, each into the log of its day; doing it twice adds nothing.
+    """Bring in the memory of another system.
 
+    Each fact goes into the log of its day; doing it twice adds nothing.
     Consolidation merges them at the next maintenance. Conversations come in with 'replay'.
 
     Example: harness-memory import openclaw ~/.openclaw/workspace -w workspace --dry-run
     """
     terminal = Terminal(as_json=as_json)
-    foreign = read_memory(source.value, _texts(source, path))
+    foreign = read_memory(source.system, _texts(source, path))
     with open_memory(workspace, must_exist=False) as memory:
         root = tenant_workspace(memory.workspace, user)
         new, known, forgotten = _sorted_out(root, foreign.facts)
@@ -91,7 +104,7 @@ def _texts(source: Source, path: Path) -> dict[str, str]:
     out: dict[str, str] = {}
     for file in files:
         name = file.relative_to(base).as_posix()
-        if not is_wanted(source.value, name):
+        if not is_wanted(source.system, name):
             continue
         try:
             out[name] = file.read_text(encoding="utf-8-sig")
@@ -156,7 +169,9 @@ def copy(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a copy that was cut off.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Copy a whole memory from one back end to another and compare what arrived; the source is only read.
+    """Copy a whole memory to another back end.
+
+    What arrived is compared; the source is only read.
 
     Example: harness-memory copy workspace postgresql://localhost/memory
     """

@@ -98,4 +98,5 @@ def choose_model(name: str | None, *, from_environment: bool = True) -> BaseChat
     from langchain_openai import ChatOpenAI
 
     # A server on this machine asks for no key, and the client does not start without one.
-    return ChatOpenAI(model=model, **({} if key else {"api_key": "unused"}), **({"base_url": base} if base else {}))
+    more: dict[str, Any] = ({} if key else {"api_key": "unused"}) | ({"base_url": base} if base else {})
+    return ChatOpenAI(model=model, **more)

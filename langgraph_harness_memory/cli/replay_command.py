@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from langchain_core.language_models import BaseChatModel
@@ -46,8 +46,9 @@ def replay(
     max_result_chars: Annotated[int | None, typer.Option(min=0, help="Evict longer tool results.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Lead recorded conversations through the memory agent; what was replayed before is not repeated.
+    """Lead your own conversations through the memory agent.
 
+    What was replayed before is not repeated.
     Reads OpenAI chat messages wherever they stand in the file (tau-bench and SWE-agent too), LangChain dumps and Claude
     Code sessions. What was said stays as it was recorded; the model curates. Exit status 1 when a file was left out.
 
@@ -124,7 +125,7 @@ def _config(sizes: dict[str, int], max_result_chars: int | None, curator: BaseCh
     trigger = sizes.get("trigger_messages", CompactionConfig().trigger_messages)
     if trigger and "keep_messages" not in sizes:
         sizes = {**sizes, "keep_messages": max(1, min(CompactionConfig().keep_messages, trigger // 2))}
-    compaction = CompactionConfig(model=curator or ExtractiveChatModel(), **sizes)
+    compaction = replace(CompactionConfig(model=curator or ExtractiveChatModel()), **cast("Any", sizes))
     eviction = ToolResultEvictionConfig()
     if max_result_chars is not None:
         preview = min(eviction.preview_chars, max_result_chars // 4)

@@ -8,7 +8,7 @@ from rich.markup import escape
 from langgraph_harness_memory.cli import options
 from langgraph_harness_memory.cli.console import Terminal
 from langgraph_harness_memory.cli.guard import guarded
-from langgraph_harness_memory.cli.measuring import Holding, disk, holding, users
+from langgraph_harness_memory.cli.measuring import Disk, Holding, disk, holding, users
 from langgraph_harness_memory.cli.opening import open_memory
 
 
@@ -22,7 +22,9 @@ def status(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Show sessions, logs, facts, pending flushes, the last maintenance and disk use.
+    """Show what the memory holds and how it fares.
+
+    Sessions, logs, facts, pending flushes, the last maintenance and disk use.
 
     Example: harness-memory status -w workspace --all-users
     """
@@ -41,17 +43,17 @@ def status(
     terminal.say(f"[bold]{escape(name)}[/]")
     for one in holdings:
         _show(terminal, one)
-    terminal.table(
-        "Disk", ["", "bytes"], [[kind, size] for kind, size in [*_bytes(used).items(), ("total", used.total)]]
-    )
+    sizes: list[list[Any]] = []
+    sizes += [[kind, size] for kind, size in _bytes(used).items()]
+    terminal.table("Disk", ["", "bytes"], [*sizes, ["total", used.total]])
 
 
-def _bytes(used: Any) -> dict[str, int]:
+def _bytes(used: Disk) -> dict[str, int]:
     return {kind: getattr(used, kind) for kind in ("sessions", "evicted", "memory", "knowledge", "other")}
 
 
 def _show(terminal: Terminal, one: Holding) -> None:
-    rows = [
+    rows: list[list[Any]] = [
         ["sessions", one.sessions],
         ["messages", one.messages],
         ["not flushed yet", one.unflushed],

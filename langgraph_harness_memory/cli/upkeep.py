@@ -30,7 +30,9 @@ def maintain(
     if_due: Annotated[bool, typer.Option("--if-due", help="Run only when the interval has passed.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Run one maintenance tick: recover, consolidate, expire, prune, reindex; exit status 1 when a step failed.
+    """Run one maintenance tick.
+
+    Recover, consolidate, expire, prune, reindex. Exit status 1 when a step failed.
 
     Example: harness-memory maintain -w workspace --every 6h
     """
@@ -79,7 +81,9 @@ def cron(
     model: options.Model = None,
     as_json: options.Json = False,
 ) -> None:
-    """Print what to put into crontab (or systemd) so that maintenance runs without an agent. Installs nothing.
+    """Print a crontab line that runs maintenance.
+
+    Or a systemd service and timer. Installs nothing.
 
     Example: harness-memory cron -w workspace --every 6h | crontab -
     """
@@ -123,7 +127,9 @@ def reindex(
     user: options.User = None,
     as_json: options.Json = False,
 ) -> None:
-    """Compare every file with the index and rebuild what differs.
+    """Compare every file with the index.
+
+    What differs is rebuilt.
 
     Example: harness-memory reindex -w workspace
     """

@@ -28,7 +28,9 @@ def view(
     browser: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write one self-contained HTML page: days, MEMORY.md and its history, daily logs, search, context sizes.
+    """Write one HTML page that shows the memory.
+
+    Days, MEMORY.md and its history, daily logs, a search box, context sizes as charts. It loads nothing.
 
     Example: harness-memory view -w workspace -o memory.html --open
     """
