@@ -86,15 +86,20 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
     Args:
         turns: Memory's part.
         name: Its name in the agent. The default takes the place of deepagents' own summarisation.
+        counts_context: Count the workspace's block where it is not in the request yet: in deepagents this class stands
+            where theirs did, outside the middleware that injects.
     """
 
     state_schema = CompactionState
     transformers: Sequence[Any] = (InternalCallTransformer,)
 
-    def __init__(self, turns: Turns, *, name: str = "SummarizationMiddleware") -> None:
+    def __init__(
+        self, turns: Turns, *, name: str = "SummarizationMiddleware", counts_context: bool = False
+    ) -> None:
         super().__init__()
         self._turns = turns
         self._name = name
+        self._counts_context = counts_context
 
     @property
     def name(self) -> str:
@@ -123,8 +128,7 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
         yield from turns.log(thread, in_state)
         memory = turns.compaction_memory(thread, stored_memory(request.state))
         before = memory.as_json()
-        # In deepagents a request is injected further inside, where the block would not be counted.
-        context = yield from turns.context(thread, agent)
+        context = (yield from turns.context(thread, agent)) if self._counts_context else ""
         ids = frozenset(message.id for message in in_state if message.id is not None)
         turn = turns.turn(thread, agent, request.messages, context=context, in_state=ids)
         sent: Sent = yield from call_with_memory(turn)

@@ -32,6 +32,6 @@ def build_middleware(
     searching = [tool for tool in tools if tool is not reader]
     stack: list[Any] = [middleware.WorkspaceContextMiddleware(turns, tools=searching)]
     stack.append(middleware.ToolResultEvictionMiddleware(turns, reader=reader if config.eviction is not None else None))
-    stack.append(middleware.CompactionMiddleware(turns))
+    stack.append(middleware.CompactionMiddleware(turns, counts_context=config.context is not None))
     stack.append(middleware.MemoryFlushMiddleware(turns))
     return stack
