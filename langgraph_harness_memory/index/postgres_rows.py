@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, assert_never
 
 from langgraph_harness_memory.index.postgres_schema import STAMP
 from langgraph_harness_memory.index.rank import Candidate, FileSize
@@ -37,10 +37,8 @@ from langgraph_harness_memory.workspace.postgres_sql import Begin, Commit, FileQ
 LEXEME_BYTES = 400_000
 """Bytes of one line's lexemes; a tsvector holds a megabyte, and no longer line says anything that its beginning does not."""
 
-ESSENTIAL_LINES = 4_000
-"""Lines that the rarest terms of a query may bring; the commoner ones only order them then."""
-
-_COLUMNS = "l.id, l.file, f.path, l.number, l.text, l.terms, l.heading, l.day, l.source, l.is_heading"
+_COLUMNS = "l.id, l.file, '', l.number, '', l.terms, l.heading, l.day, '', l.is_heading"
+"""A candidate without what only a hit needs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,9 +120,9 @@ class IndexQueries:
     def sizes(self, tenant: int) -> Work[dict[int, FileSize]]:
         """Say how large each file is."""
         rows = yield self._query(
-            "SELECT id, lines, terms FROM {s}.index_files WHERE tenant = %(tenant)s", tenant=tenant
+            "SELECT id, lines, terms FROM {s}.index_files WHERE tenant = %(tenant)s AND lines > 0", tenant=tenant
         )
-        return {file: FileSize(lines=lines, terms=terms) for file, lines, terms in rows}
+        return {file: FileSize(lines, terms) for file, lines, terms in rows}
 
     def roots(self) -> Work[list[str]]:
         """List the roots that have rows."""
@@ -349,14 +347,27 @@ class IndexQueries:
                 return (yield from self._of_days(tenant, request))
             case Literally():
                 return (yield from self._literally(tenant, request))
-            case Complete():
-                return list(request.found)
             case Vocabulary():
                 rows = yield self._query(
                     "SELECT term, sum(lines)::integer FROM {s}.index_occurrences WHERE tenant = %(tenant)s GROUP BY term",
                     tenant=tenant,
                 )
                 return dict(rows)
+            case Complete():
+                return (yield from self._complete(request))
+            case _:
+                assert_never(request)
+
+    def _complete(self, request: Complete) -> Work[list[Candidate]]:
+        rows = yield self._query(
+            """
+            SELECT l.id, f.path, l.text, l.source FROM {s}.index_lines l JOIN {s}.index_files f ON f.id = l.file
+            WHERE l.id = ANY(%(keys)s)
+            """,
+            keys=[candidate.key for candidate in request.found],
+        )
+        shown = {key: {"path": path, "text": text, "source": source} for key, path, text, source in rows}
+        return [candidate._replace(**shown[candidate.key]) for candidate in request.found]
 
     def _counts(self, tenant: int, request: Counts) -> Work[dict[str, dict[int, int]]]:
         rows = yield self._query(
@@ -377,11 +388,11 @@ class IndexQueries:
         )
         rows = yield self._query(
             f"""
-            SELECT {_COLUMNS} FROM {{s}}.index_lines l JOIN {{s}}.index_files f ON f.id = l.file
+            SELECT {_COLUMNS} FROM {{s}}.index_lines l
             WHERE l.lexemes @@ %(query)s::tsquery AND l.tenant = %(tenant)s {_within(request.since, request.until)}
             ORDER BY ({gains}) / (1 + 0.3 * l.length / %(mean)s::float8) DESC, l.id LIMIT %(limit)s
             """,
-            query=f"{_quoted(_tenant_lexeme(tenant))} & ({' | '.join(map(_quoted, _essential(request)))})",
+            query=f"{_quoted(_tenant_lexeme(tenant))} & ({' | '.join(map(_quoted, request.essential))})",
             tenant=tenant,
             mean=request.mean,
             limit=request.limit,
@@ -394,7 +405,7 @@ class IndexQueries:
     def _of_days(self, tenant: int, request: OfDays) -> Work[list[Candidate]]:
         rows = yield self._query(
             f"""
-            SELECT {_COLUMNS} FROM {{s}}.index_lines l JOIN {{s}}.index_files f ON f.id = l.file
+            SELECT {_COLUMNS} FROM {{s}}.index_lines l
             WHERE l.tenant = %(tenant)s {_within(request.first, request.last)} ORDER BY l.day DESC, l.id LIMIT %(limit)s
             """,
             tenant=tenant,
@@ -406,7 +417,7 @@ class IndexQueries:
     def _literally(self, tenant: int, request: Literally) -> Work[list[Candidate]]:
         rows = yield self._query(
             f"""
-            SELECT {_COLUMNS} FROM {{s}}.index_lines l JOIN {{s}}.index_files f ON f.id = l.file
+            SELECT {_COLUMNS} FROM {{s}}.index_lines l
             WHERE l.tenant = %(tenant)s AND EXISTS (SELECT 1 FROM unnest(%(texts)s::text[]) t WHERE strpos(l.text, t) > 0)
             {_within(request.since, request.until)} ORDER BY l.day DESC, l.id LIMIT %(limit)s
             """,
@@ -421,18 +432,6 @@ class IndexQueries:
         return Query(text=text.format(s=self.schema), values=values)
 
 
-def _essential(request: ByTerms) -> list[str]:
-    """Choose the rarest terms that bring enough lines; a line of common terms alone is none of the best."""
-    chosen: list[str] = []
-    lines = 0
-    for term in request.weights:
-        if chosen and lines >= 2 * request.limit and lines + request.counts[term] > ESSENTIAL_LINES:
-            break
-        chosen.append(term)
-        lines += request.counts[term]
-    return chosen
-
-
 def _within(since: date | None, until: date | None) -> str:
     return "" if since is None and until is None else "AND l.day BETWEEN %(since)s AND %(until)s"
 
@@ -444,7 +443,7 @@ def _span(since: date | None, until: date | None) -> Mapping[str, str]:
 
 
 def _found(rows: Rows) -> list[Candidate]:
-    return [Candidate(*row) for row in rows]
+    return list(map(Candidate._make, rows))
 
 
 def _tenant_lexeme(tenant: int) -> str:

@@ -1,0 +1,117 @@
+"""The Postgres index keeps the contract of every index and finds what the SQLite index finds."""
+
+import pytest
+
+from langgraph_harness_memory.index.postgres import PostgresMemoryIndex
+from langgraph_harness_memory.index.sqlite import MemoryIndex
+from langgraph_harness_memory.testing.index_contract import LOG, MEMORY, IndexContract
+from langgraph_harness_memory.workspace.local import LocalWorkspace
+from langgraph_harness_memory.workspace.postgres import PostgresWorkspace
+
+
+@pytest.fixture
+def index(postgres_url, schema):
+    with PostgresWorkspace(postgres_url, schema=schema) as workspace:
+        yield PostgresMemoryIndex(workspace)
+
+
+class TestPostgresMemoryIndex(IndexContract):
+    """Beside the files, in the same schema."""
+
+    @pytest.fixture
+    def index(self, postgres_url, schema):
+        with PostgresWorkspace(postgres_url, schema=schema) as workspace:
+            yield PostgresMemoryIndex(workspace)
+
+
+class TestMemoryIndex(IndexContract):
+    """The SQLite index over a folder, through the same suite."""
+
+    @pytest.fixture
+    def index(self, tmp_path):
+        self._workspace = LocalWorkspace(tmp_path / "ws", fsync=False)
+        index = MemoryIndex(self._workspace)
+        yield index
+        index.close()
+
+    def index_workspace(self, index):
+        return self._workspace
+
+
+QUERIES = [
+    "tea",
+    "database migration",
+    "What did we choose for the database?",
+    "getUserById",
+    "C++",
+    "数据库",
+    "deploy cluster",
+    "postgres",
+    "tea lemon coffee database",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_same_hits_as_sqlite(index, tmp_path, query):
+    """Both back ends give the same lines, in the same order, with the same ranks."""
+    local = LocalWorkspace(tmp_path / "ws", fsync=False)
+    for workspace in (local, index.workspace):
+        workspace.replace("MEMORY.md", MEMORY.encode())
+        workspace.replace("memory/2026-03-04.md", LOG.encode())
+    with MemoryIndex(local) as sqlite:
+        expected = sqlite.search(query, 20)
+    found = index.search(query, 20)
+    assert [(h.path, h.line_number, round(h.rank, 6)) for h in found] == [
+        (h.path, h.line_number, round(h.rank, 6)) for h in expected
+    ]
+
+
+def test_index_is_a_cache(index):
+    """Its tables can be emptied at any time; the next search fills them again."""
+    index.workspace.replace("MEMORY.md", MEMORY.encode())
+    assert index.search("lemon")
+    import psycopg
+
+    with psycopg.connect(index.workspace.connections.conninfo, autocommit=True) as connection:
+        connection.execute(f'TRUNCATE "{index.workspace.schema}".index_tenants CASCADE')
+    assert index.search("lemon")[0].line_number == 3
+
+
+def test_index_of_another_version_is_filled_again(index):
+    """Rows that were cut another way are not searched."""
+    index.workspace.replace("MEMORY.md", MEMORY.encode())
+    assert index.search("lemon")
+    import psycopg
+
+    with psycopg.connect(index.workspace.connections.conninfo, autocommit=True) as connection:
+        connection.execute(f"UPDATE \"{index.workspace.schema}\".index_tenants SET stamp = '0'")
+        connection.execute(f"UPDATE \"{index.workspace.schema}\".index_lines SET terms = '', lexemes = ''")
+    assert index.search("lemon")[0].line_number == 3
+
+
+def test_tenant_is_filtered_by_the_index(index):
+    """The query plan finds a tenant's lines in the GIN index, whatever the others hold."""
+    import psycopg
+
+    for user in range(40):
+        lines = "".join(f"- fact {n} of the common topic number {n * user}\n" for n in range(100))
+        index.workspace.replace(f"users/u{user}/MEMORY.md", lines.encode())
+        index.for_tenant(f"u{user}").search("topic")
+    schema = index.workspace.schema
+    with psycopg.connect(index.workspace.connections.conninfo, autocommit=True) as connection:
+        connection.execute(f'ANALYZE "{schema}".index_lines')
+        connection.execute("SET enable_seqscan = off")
+        (number,) = connection.execute(f"SELECT id FROM \"{schema}\".index_tenants WHERE root = 'users/u7'").fetchone()
+        plan = connection.execute(
+            f'EXPLAIN (ANALYZE, FORMAT JSON) SELECT 1 FROM "{schema}".index_lines WHERE lexemes @@ '
+            f"$$' {number}' & 'topic'$$::tsquery"
+        ).fetchone()[0][0]["Plan"]
+    scans = [node for node in _nodes(plan) if "Index Name" in node]
+    assert [scan["Index Name"] for scan in scans] == ["index_lines_by_lexeme"]
+    assert scans[0]["Actual Rows"] == 100
+
+
+def _nodes(plan):
+    yield plan
+    for inner in plan.get("Plans", []):
+        yield from _nodes(inner)
