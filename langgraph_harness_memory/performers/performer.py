@@ -193,8 +193,10 @@ class Performer:
                 self.flushes.soon(self._flush(step))
                 return None
             case ReadUnflushed():
+                self.sessions.check_tenant(step.thread)
                 return tuple(self.sessions.unflushed(step.thread.thread_id))
             case ReadLogged():
+                self.sessions.check_tenant(step.thread)
                 logged = self.sessions.read(step.thread.thread_id, start=step.start)
                 return tuple(message for message in logged if message.position < step.end)
             case RedactLogged():
