@@ -31,12 +31,10 @@ def conversation() -> ScriptedChatModel:
 
 def talk(agent: Any, *, is_async: bool) -> list[Any]:
     result: Any = None
+    config = thread(user_id="ann")
     for n in range(5):
         given = {"messages": [HumanMessage(f"How is the weather in Oslo {n}?", id=f"question-{n}")]}
-        if is_async:
-            result = asyncio.run(agent.ainvoke(given, thread(user_id="ann")))
-        else:
-            result = agent.invoke(given, thread(user_id="ann"))
+        result = asyncio.run(agent.ainvoke(given, config)) if is_async else agent.invoke(given, config)
     messages: list[Any] = result["messages"]
     return messages
 
