@@ -61,9 +61,10 @@ def ambient_thread() -> ThreadRef:
     except RuntimeError:
         return thread_of(None)
     try:
-        context = get_runtime().context
+        runtime: Any = get_runtime()
     except (RuntimeError, KeyError):
-        context = None
+        runtime = None
+    context = None if runtime is None else runtime.context  # a tool that is invoked by itself has a config and no runtime
     return thread_of(config, context)
 
 

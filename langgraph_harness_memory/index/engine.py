@@ -176,6 +176,15 @@ class Engine:
         gone = sorted(known.keys() - set(present))
         if present or gone:
             self.read_again(database, root, present, gone, checked=checked, verify=True)
+        if tenant is not None and not present:
+            self._drop_if_empty(database, root, tenant)
+
+    def _drop_if_empty(self, database: Database, root: str, tenant: int) -> None:
+        """Keep not even the folder's name of a tenant that has no files any more."""
+        with database.write() as db:
+            if not lines.known_files(db, tenant):
+                lines.remove_tenant(db, tenant)
+                self.forget(root)
 
     def _check_full_text(self, database: Database, root: str) -> None:
         with database.write() as db:

@@ -158,10 +158,9 @@ class MemoryIndex:
         on_disk = is_indexed(path) and self._engine.workspace_of(self._root).stat(path) is not None
         seen = Seen(on_disk=on_disk)
         with database.write() as db:
-            tenant = lines.make_tenant(db, self._root)
             if data:
-                lines.write_file(db, tenant, path, data, seen=seen)
-            else:
+                lines.write_file(db, lines.make_tenant(db, self._root), path, data, seen=seen)
+            elif (tenant := lines.tenant_id(db, self._root)) is not None:
                 lines.remove_file(db, tenant, path)
         self._engine.remember(self._root, path, seen)
 
