@@ -1,5 +1,6 @@
 """`HarnessMemory`: the whole."""
 
+import functools
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode
@@ -19,11 +21,12 @@ from langgraph_harness_memory.clock import Clock, SystemClock
 from langgraph_harness_memory.config import MemoryConfig
 from langgraph_harness_memory.events import OnEvent
 from langgraph_harness_memory.index.hits import Index
-from langgraph_harness_memory.memory.fronts import build_middleware, build_tools
+from langgraph_harness_memory.memory.fronts import build_middleware, reading_tools, writing_tools
 from langgraph_harness_memory.memory.operations import Operations
 from langgraph_harness_memory.memory.parts import Parts
 from langgraph_harness_memory.models import resolve_model
 from langgraph_harness_memory.outcome import finish_in_thread
+from langgraph_harness_memory.retriever import MemoryIndexRetriever
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.tenancy import ambient_thread, thread_of
 from langgraph_harness_memory.turns import READERS, Agent, Turns, missing_reader
@@ -178,7 +181,20 @@ class HarnessMemory(Operations):
         Args:
             write: Also those that save and forget; forgetting interrupts for a person.
         """
-        return build_tools(self._parts, write=write)
+        return [*self._reading, *(writing_tools(self, self._parts) if write else ())]
+
+    @functools.cached_property
+    def _reading(self) -> list[BaseTool]:
+        # Built once: whoever counts their schemas knows a tool by its object.
+        return reading_tools(self._parts)
+
+    def retriever(self, *, k: int = 4) -> MemoryIndexRetriever:
+        """Return a LangChain retriever over the index; the tenant is that of the run it is called in.
+
+        Args:
+            k: Documents given at most.
+        """
+        return MemoryIndexRetriever(index=self.index, k=k)
 
     def with_tools(self, tools: Sequence[Any] = ()) -> list[Any]:
         """Return an agent's tools and behind them memory's reading tools, under names that are free.
@@ -245,7 +261,7 @@ class HarnessMemory(Operations):
         runnable = self._resolved(model)
         bind = getattr(runnable, "bind_tools", None)
         bound = bind(list(tools)) if tools and bind is not None else runnable
-        agent = self._agent(runnable, [*tools, *_bound_tools(runnable)], system_prompt)
+        agent = self._agent(runnable, [*tools, *self._bound_tools(runnable)], system_prompt)
         return nodes.model_node(self._turns, agent, bound, key=messages_key, author=name, prepares=prepares)
 
     def structured_node(
@@ -294,7 +310,7 @@ class HarnessMemory(Operations):
             model: The model as you call it, its tools bound.
         """
         runnable = self._resolved(model)
-        tools = _bound_tools(runnable)
+        tools = self._bound_tools(runnable)
         return nodes.wrapped_model(self._turns, self._agent(runnable, tools, None), runnable)
 
     def context_message(self, config: RunnableConfig | None = None) -> SystemMessage | None:
@@ -331,13 +347,18 @@ class HarnessMemory(Operations):
         self._parts.bind(agent.chat_model)
         return agent
 
+    def _bound_tools(self, model: Any) -> list[Any]:
+        """Return the tools that a binding carries; ours, which are bound as their schemas, as tools again."""
+        bound = list((getattr(model, "kwargs", None) or {}).get("tools") or ())
+        return [self._known(schema) if isinstance(schema, dict) else schema for schema in bound]
+
+    def _known(self, schema: dict[str, Any]) -> Any:
+        name = (schema.get("function") or schema).get("name")
+        own = next((tool for tool in self._reading if tool.name == name), None)
+        return own if own is not None and convert_to_openai_tool(own) == schema else schema
+
     def _resolved(self, model: Model) -> Any:
         return resolve_model(model) if isinstance(model, str | BaseChatModel) else model
-
-
-def _bound_tools(model: Any) -> list[Any]:
-    """Return the tools that a binding carries."""
-    return list((getattr(model, "kwargs", None) or {}).get("tools") or ())
 
 
 def _name_of(tool: Any) -> str | None:
