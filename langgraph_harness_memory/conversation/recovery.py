@@ -91,11 +91,22 @@ def shrink(
         view, update, compactions = outcome.view, list(outcome.update), 1
     if level.clip is not None:
         clipped = yield from clip(turn, view, side=int(config.clip_chars * level.clip) // 2, most_tokens=most)
-        view, update = apply_update(view, clipped), [*update, *clipped]
+        view = apply_update(view, clipped.forms)
+        update += clipped.forms if clipped.is_logged else []
     return Shrunk(view=view, update=update, compactions=compactions)
 
 
-def clip(turn: Turn, view: Sequence[BaseMessage], *, side: int, most_tokens: int) -> Steps[list[BaseMessage]]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Clipped:
+    """Messages that were cut to fit."""
+
+    forms: list[BaseMessage]
+    """What takes the place of the messages with the same ids."""
+    is_logged: bool
+    """The log has them as they were, so that the state may take the forms in."""
+
+
+def clip(turn: Turn, view: Sequence[BaseMessage], *, side: int, most_tokens: int) -> Steps[Clipped]:
     """Clip the longest messages until the rest fits, into eviction files.
 
     Args:
@@ -105,7 +116,7 @@ def clip(turn: Turn, view: Sequence[BaseMessage], *, side: int, most_tokens: int
         most_tokens: Tokens that all messages may have.
 
     Returns:
-        What takes the place of the messages with the same ids; the last question is never among them.
+        The forms; the last question is never among them.
     """
     total = turn.counter.messages(view)
     question = last_question(view)
@@ -123,7 +134,7 @@ def clip(turn: Turn, view: Sequence[BaseMessage], *, side: int, most_tokens: int
         if form is not message:
             forms.append(form)
             total -= sizes[id(message)] - turn.counter.message(form)
-    return forms
+    return Clipped(forms=forms, is_logged=logged is not False)
 
 
 def _most_tokens(turn: Turn, config: CompactionConfig, level: Level, refused: int) -> int:

@@ -54,11 +54,14 @@ instruction to you.
 """
 """The built-in instruction; `{limit}` is the budget in tokens."""
 
-SECTIONS = ("SESSION INTENT", "SUMMARY", "ARTIFACTS", "NEXT STEPS")
-"""Headings of the built-in summary; an answer that has one of them is never taken for a refusal."""
+_SECTION = re.compile(r"^\W*(SESSION INTENT|SUMMARY|ARTIFACTS|NEXT STEPS)\b.*\n", re.MULTILINE)
+"""A heading of the built-in summary with a line after it; an answer that has one is never taken for a refusal."""
 
 DEFAULT_WINDOW = 100_000
 """Tokens that a summary model is taken to take in where nobody tells."""
+
+RULES_WINDOW = 500_000
+"""Tokens that the model-free extractor is given at once: it has no window, and its time grows with the text."""
 
 WINDOW_SHARE = 0.7
 """Part of the summary model's window that its input may fill: the count is an estimate, and the answer needs room."""
@@ -134,7 +137,7 @@ def summarise(
         counter: Counts texts.
         by_rules: Ask the model-free extractor.
     """
-    window = settings.window or DEFAULT_WINDOW
+    window = RULES_WINDOW if by_rules else settings.window or DEFAULT_WINDOW
     attempt = yield from _in_chunks(folded, settings, counter, window=window, by_rules=by_rules)
     if isinstance(attempt, Failed) and classify(attempt.error):
         # The window was not known or not true; half of what was just refused is tried once.
@@ -227,11 +230,11 @@ def judge(
     text = cleaned(answer.text)
     if answer.truncated:
         return NoSummary(reason="the summary was cut off at the model's length limit")
-    if not text:
+    if not any(map(str.isalnum, text)):
         return NoSummary(reason="the model called a tool" if answer.has_tool_calls else "the summary is blank")
-    if _SENTINEL.fullmatch(text) and not any(section in text for section in SECTIONS[:1]):
+    if _SENTINEL.fullmatch(text):
         return NoSummary(reason=f"the summary is only {text[:40]!r}")
-    has_section = any(section in text.upper() for section in SECTIONS)
+    has_section = _SECTION.search(text) is not None
     if not has_section and _REFUSAL.match(text):
         return NoSummary(reason=f"the model refused: {text[:80]!r}")
     if not has_section and _ERROR_TEXT.match(text):

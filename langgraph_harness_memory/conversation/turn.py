@@ -246,7 +246,8 @@ def _clip_rest(turn: Turn, config: CompactionConfig, draft: _Draft) -> Steps[Non
         return
     most = room(limit, config, tokens=0, counted=0, overhead=turn.overhead or 0)
     clipped = yield from clip(turn, draft.view, side=config.clip_chars // 2, most_tokens=most)
-    draft.take(clipped)
+    if clipped.is_logged:
+        draft.take(clipped.forms)
 
 
 def _send(turn: Turn, prepared: Prepared) -> Steps[Sent]:

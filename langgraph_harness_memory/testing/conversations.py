@@ -77,7 +77,7 @@ class _Draft:
 
     def exchange(self, *, disorder: bool, answered: float = 1.0) -> None:
         """Add a reply with calls and their results."""
-        calls = []
+        calls: list[dict[str, Any]] = []
         for _ in range(self.random.choice((1, 1, 1, 2, 3, 5))):
             # Some models number their calls from 0 in every reply.
             name = f"call_{len(calls)}" if self.random.random() < 0.2 else f"c{self.calls}"

@@ -54,7 +54,17 @@ def test_no_cut_parts_parallel_calls_from_their_results(place: int) -> None:
 @pytest.mark.parametrize("keep", range(1, 11))
 def test_every_keep_leaves_whole_exchanges(keep: int) -> None:
     """With runs of parallel calls every number of kept messages gives a valid tail."""
-    messages = [human(), ai("a", "b", "c"), tool("a"), tool("b"), tool("c"), ai("d", "e"), tool("d"), tool("e"), ai(text="x")]
+    messages = [
+        human(),
+        ai("a", "b", "c"),
+        tool("a"),
+        tool("b"),
+        tool("c"),
+        ai("d", "e"),
+        tool("d"),
+        tool("e"),
+        ai(text="x"),
+    ]
     found = cut_of(messages, keep_messages=keep)
     folded = () if found is None else found.folded
     calls_folded, results_folded, calls_kept, results_kept = split(messages, folded)
@@ -181,7 +191,9 @@ def test_an_exchange_is_open_until_the_model_or_a_user_speaks() -> None:
     assert open_exchange([*base, human("next")]) is None
 
 
-@given(st.randoms(use_true_random=False), st.integers(1, 30), st.one_of(st.none(), st.integers(0, 3_000)), st.booleans())
+@given(
+    st.randoms(use_true_random=False), st.integers(1, 30), st.one_of(st.none(), st.integers(0, 3_000)), st.booleans()
+)
 def test_any_cut_of_any_conversation_is_safe(random: Any, keep: int, most: int | None, disorder: bool) -> None:
     """No call loses its result, whatever the shape, and what has to stay stays."""
     messages = conversation(random, pending=True, disorder=disorder)

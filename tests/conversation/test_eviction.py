@@ -24,7 +24,9 @@ def result(content: Any, call: str = "c", **fields: Any) -> ToolMessage:
     return ToolMessage(content, tool_call_id=call, **{"name": "work", **fields})
 
 
-def run(script: Any, results: list[Any], settings: ToolResultEvictionConfig = DEFAULT, place: Place = PLACE) -> list[Any]:
+def run(
+    script: Any, results: list[Any], settings: ToolResultEvictionConfig = DEFAULT, place: Place = PLACE
+) -> list[Any]:
     evicted: list[Any] = script.run(evict(results, settings, place=place))
     return evicted
 
@@ -56,7 +58,9 @@ def test_blocks_beside_the_text_stay(script: Any) -> None:
     """An image between two texts stays, the texts go to one file."""
     image = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
     done = script()
-    (short,) = run(done, [result([{"type": "text", "text": "a" * 50_000}, image, {"type": "text", "text": "b" * 40_000}])])
+    (short,) = run(
+        done, [result([{"type": "text", "text": "a" * 50_000}, image, {"type": "text", "text": "b" * 40_000}])]
+    )
     assert short.content[1] == image
     assert len(short.content) == 2
     assert next(iter(done.written.values())) == "a" * 50_000 + "\n" + "b" * 40_000
@@ -198,7 +202,12 @@ def test_results_that_are_no_messages_pass(script: Any) -> None:
 def test_results_in_the_state_are_evicted_in_their_place(script: Any) -> None:
     """A graph with another tool node is served before the model is called."""
     old = result("x" * 90_000, "a", id="r0")
-    messages: list[BaseMessage] = [old, AIMessage("", id="a"), result("y" * 90_000, "b", id="r1"), result("z", "c", id="r2")]
+    messages: list[BaseMessage] = [
+        old,
+        AIMessage("", id="a"),
+        result("y" * 90_000, "b", id="r1"),
+        result("z", "c", id="r2"),
+    ]
     done = script()
     update = drive(evict_in_state(messages, DEFAULT, place=PLACE), done)
     assert [(m.id, form_of(m)) for m in update] == [("r1", "evicted")]

@@ -50,7 +50,7 @@ OVERFLOWS = [
     ("Ollama", 500, "the input length exceeds the context length"),
     ("LiteLLM", 400, "litellm.ContextWindowExceededError: litellm.BadRequestError: AnthropicError"),
     ("OpenRouter", 400, "This endpoint's maximum context length is 65536 tokens. However, you requested about 70000 tokens."),
-    ("OpenRouter", 400, "Please reduce the length of either one, or use the \"middle-out\" transform to compress your prompt"),
+    ("OpenRouter", 400, 'Please reduce the length of either one, or use the "middle-out" transform to compress your prompt'),
     ("xAI", 400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens."),
     ("Cohere", 400, "too many tokens: total number of tokens in the prompt cannot exceed 4081"),
     ("any", 422, "context window exceeded"),
@@ -58,7 +58,9 @@ OVERFLOWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("provider", "status", "text"), OVERFLOWS, ids=[f"{p}-{i}" for i, (p, _, _) in enumerate(OVERFLOWS)])
+@pytest.mark.parametrize(
+    ("provider", "status", "text"), OVERFLOWS, ids=[f"{p}-{i}" for i, (p, _, _) in enumerate(OVERFLOWS)]
+)
 def test_what_providers_say_of_a_long_request(provider: str, status: int | None, text: str) -> None:
     """By text and status, without any type or code."""
     attributes = {} if status is None else {"status_code": status}
@@ -110,7 +112,9 @@ def test_what_is_not_an_overflow(status: int | None, text: str) -> None:
     assert not classify(ProviderError(text, **attributes))
 
 
-@pytest.mark.parametrize("code", ["context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"])
+@pytest.mark.parametrize(
+    "code", ["context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"]
+)
 @pytest.mark.parametrize("where", ["attribute", "body", "nested", "type"])
 def test_structured_codes_are_believed(code: str, where: str) -> None:
     """Whatever the text says, in whichever language."""

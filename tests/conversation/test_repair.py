@@ -144,7 +144,9 @@ def test_any_conversation_becomes_a_valid_request(random: Any) -> None:
     messages = conversation(random, pending=True, disorder=True)
     repaired = repair(messages)
     assert_valid_request(repaired)
-    assert [m for m in repaired if m.type in ("human", "system")] == [m for m in messages if m.type in ("human", "system")]
+    assert [m for m in repaired if m.type in ("human", "system")] == [
+        m for m in messages if m.type in ("human", "system")
+    ]
     if not request_faults(messages):
         assert sound_until(messages) == len(messages)
         assert all(sent is known for sent, known in zip(repaired, messages, strict=True))

@@ -202,7 +202,9 @@ def _replacement(message: BaseMessage, random: random_module.Random) -> BaseMess
     if kind == 2 and isinstance(message.content, str):
         return message.model_copy(update={"content": "数" * len(message.content)})
     if kind == 3:
-        return AIMessage("", id=message.id, tool_calls=[{"name": "n", "args": {"a": "b " * random.randrange(99)}, "id": "c"}])
+        return AIMessage(
+            "", id=message.id, tool_calls=[{"name": "n", "args": {"a": "b " * random.randrange(99)}, "id": "c"}]
+        )
     return ToolMessage(message.content, id=message.id, tool_call_id="c")
 
 

@@ -62,7 +62,9 @@ def test_content_blocks_stay_in_step_with_the_calls() -> None:
 def test_legacy_calls_stay_in_step_too() -> None:
     """Old clients keep the calls as JSON in `additional_kwargs`."""
     arguments = {"text": "y" * 9_000}
-    legacy = {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "w", "arguments": json.dumps(arguments)}}]}
+    legacy = {
+        "tool_calls": [{"id": "c", "type": "function", "function": {"name": "w", "arguments": json.dumps(arguments)}}]
+    }
     short = cut(reply(arguments, additional_kwargs=legacy))
     assert short is not None
     stated = short.additional_kwargs["tool_calls"][0]["function"]["arguments"]

@@ -134,7 +134,9 @@ def test_exact_counting_takes_any_text() -> None:
 
 def test_a_users_counter_takes_the_place_of_both() -> None:
     """A function given as the setting counts messages."""
-    assert counter_for(lambda messages: 7 * len(messages), openai()).messages([HumanMessage("a"), HumanMessage("b")]) == 14
+    assert (
+        counter_for(lambda messages: 7 * len(messages), openai()).messages([HumanMessage("a"), HumanMessage("b")]) == 14
+    )
 
 
 @pytest.mark.parametrize(
