@@ -24,6 +24,7 @@ from langgraph_harness_memory.performers.calling import IsOverflow, watch_tokens
 from langgraph_harness_memory.performers.flushing import append_flushed
 from langgraph_harness_memory.performers.telling import Teller
 from langgraph_harness_memory.sessions.log import SessionLog
+from langgraph_harness_memory.sessions.redacting import redact_messages
 from langgraph_harness_memory.steps import (
     AppendFlushed,
     AppendSessionLog,
@@ -200,7 +201,7 @@ class Performer:
                 logged = self.sessions.read(step.thread.thread_id, start=step.start)
                 return tuple(message for message in logged if message.position < step.end)
             case RedactLogged():
-                return self.sessions.redact(step.thread, step.positions)
+                return redact_messages(self.sessions, step.thread, step.positions)
             case AppendFlushed():
                 return append_flushed(self.workspace, self.sessions, step, timezone=self.timezone)
             case WriteEvicted():

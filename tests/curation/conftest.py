@@ -6,11 +6,22 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 
+from langgraph_harness_memory.config import ConsolidationConfig, FlushConfig
 from langgraph_harness_memory.curation import requests
+from langgraph_harness_memory.curation.consolidation import consolidate
+from langgraph_harness_memory.curation.finding import Target
+from langgraph_harness_memory.curation.flush import flush
+from langgraph_harness_memory.curation.forgetting import forget
+from langgraph_harness_memory.curation.screening import Screening
 from langgraph_harness_memory.formats import daily_log
 from langgraph_harness_memory.identifiers import ThreadRef, content_hash
+from langgraph_harness_memory.index.sqlite import MemoryIndex
+from langgraph_harness_memory.performers import FlushQueue, Models, Performer, Teller
+from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.steps import (
     AlreadyFlushed,
     Answer,
@@ -36,7 +47,9 @@ from langgraph_harness_memory.steps import (
     WriteText,
     drive,
 )
+from langgraph_harness_memory.testing import FrozenClock
 from langgraph_harness_memory.workspace import text_bytes
+from langgraph_harness_memory.workspace.local import LocalWorkspace
 
 THREAD = ThreadRef(thread_id="t1")
 
@@ -226,3 +239,97 @@ def crash() -> type[Crash]:
 @pytest.fixture
 def new_world() -> type[World]:
     return World
+
+
+class SaysWhat(BaseChatModel):
+    """A model that answers a request's material by a function."""
+
+    answer: Callable[[dict], str]
+
+    @property
+    def _llm_type(self) -> str:
+        return "says-what"
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        text = self.answer(requests.material(messages))
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
+
+
+class Disk:
+    """The same rules over the real parts: a folder, session logs, the SQLite index and a model.
+
+    A new one over the same folder is a new process: it knows what is on disk and nothing else.
+    """
+
+    def __init__(self, root, *, model, clock=None, zone="UTC", screening=None) -> None:
+        self.root = root
+        self.clock = clock or FrozenClock("2026-04-12T09:30:00+00:00")
+        self.events = []
+        self.screening = screening or Screening()
+        self.workspace = LocalWorkspace(root, fsync=False, clock=self.clock)
+        self.sessions = SessionLog(self.workspace, clock=self.clock)
+        self.index = MemoryIndex(self.workspace, path=root.parent / "index.db", clock=self.clock)
+        self.performer = Performer(
+            workspace=self.workspace,
+            sessions=self.sessions,
+            index=lambda: self.index,
+            teller=Teller(self.events.append),
+            clock=self.clock,
+            timezone=ZoneInfo(zone),
+            models=Models(curates=SaysWhat(answer=model)),
+            flushes=FlushQueue(),
+            is_overflow=lambda error: False,
+            eviction_path="large_tool_results",
+            backups=20,
+        )
+        self.perform = self.performer.perform
+
+    def run(self, rule):
+        return drive(rule, self.perform)
+
+    def say(self, *messages, thread="t1", tenant=None):
+        return self.sessions.append(ThreadRef(thread_id=thread, tenant=tenant), messages)
+
+    def flush(self, thread="t1", *, tenant=None, everything=True, **settings):
+        ref = ThreadRef(thread_id=thread, tenant=tenant)
+        rule = flush(ref, settings=FlushConfig(**settings), screening=self.screening, everything=everything)
+        return self.run(rule)
+
+    def consolidate(self, *, tenant=None, **settings):
+        return self.run(consolidate(tenant, settings=ConsolidationConfig(**settings), screening=self.screening))
+
+    def forget(self, *, tenant=None, backups=True, sessions=False, **target):
+        return self.run(forget(tenant, Target(**target), key="ab" * 16, backups=backups, sessions=sessions))
+
+    def text(self, path):
+        file = self.root / path
+        return file.read_text() if file.exists() else None
+
+    def logs(self):
+        """Give path and text of every daily log, archived ones too."""
+        paths = [*self.root.glob("memory/*.md"), *self.root.glob("memory/archive/*.md")]
+        found = [(str(path.relative_to(self.root)), path) for path in sorted(paths)]
+        return [(name, path.read_text()) for name, path in found if daily_log.day_of(name)]
+
+    def bytes_of(self, *, sessions=False):
+        """Give every byte on disk, the index and its log included."""
+        files = [path for path in self.root.parent.rglob("*") if path.is_file()]
+        return b"\n".join(
+            p.read_bytes() for p in files if sessions or "sessions" not in p.relative_to(self.root.parent).parts
+        )
+
+
+@pytest.fixture
+def disk(tmp_path) -> Callable[..., Disk]:
+    """Open a folder as a process does; every call with the same folder is the next process."""
+    opened = []
+
+    def open_disk(**parts):
+        one = Disk(tmp_path / "workspace", **parts)
+        opened.append(one)
+        return one
+
+    (tmp_path / "workspace").mkdir()
+    yield open_disk
+    for one in opened:
+        one.index.close()
