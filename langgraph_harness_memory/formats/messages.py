@@ -5,7 +5,6 @@ the validators of its class, so that it comes back exactly as it was, and never 
 `type` picks one of LangChain's own message classes.
 """
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -76,6 +75,11 @@ class _Shape:
     cls: type[BaseMessage]
     fields: tuple[_Field, ...]
     names: frozenset[str]
+    required: frozenset[str]
+    template: dict[str, Any]
+    """Every field with what it holds when it is left out; shared, and never handed out."""
+    containers: tuple[tuple[str, type], ...]
+    """Fields that begin as an empty container, which each message needs for itself."""
 
 
 @cache
@@ -91,7 +95,15 @@ def _shape(cls: type[BaseMessage]) -> _Shape:
         info = cls.model_fields[name]
         # "…" is no JSON value: a field that must be given is never taken for left out.
         fields.append(_Field(name, ... if info.is_required() else info.get_default(call_default_factory=True)))
-    return _Shape(cls=cls, fields=tuple(fields), names=frozenset(order))
+    defaults = {field.name: field.default for field in fields}
+    return _Shape(
+        cls=cls,
+        fields=tuple(fields),
+        names=frozenset(order),
+        required=frozenset(name for name, default in defaults.items() if default is ...),
+        template={name: defaults[name] for name in cls.model_fields},
+        containers=tuple((name, type(value)) for name, value in defaults.items() if isinstance(value, list | dict)),
+    )
 
 
 def is_message(value: Any) -> bool:
@@ -99,7 +111,11 @@ def is_message(value: Any) -> bool:
     return type(value) in WHOLE
 
 
-def fields_of(message: BaseMessage) -> tuple[dict[str, Any], dict[str, Any] | None]:
+Fields = tuple[dict[str, Any], dict[str, Any] | None]
+"""What a message holds: its fields, and the further ones that its class allows."""
+
+
+def fields_of(message: BaseMessage) -> Fields:
     """Copy what a message holds, containers copied too, so that later changes of the message do not reach the copy.
 
     Returns:
@@ -110,9 +126,7 @@ def fields_of(message: BaseMessage) -> tuple[dict[str, Any], dict[str, Any] | No
     return {name: _apart(value) for name, value in fields.items()}, extra and _apart(extra)
 
 
-held_by: Callable[[BaseMessage], tuple[dict[str, Any], dict[str, Any] | None]] = attrgetter(
-    "__dict__", "__pydantic_extra__"
-)
+held_by: Callable[[BaseMessage], Fields] = attrgetter("__dict__", "__pydantic_extra__")
 """Returns what a message holds at this moment: its fields and its further ones, not copied."""
 
 
@@ -130,7 +144,7 @@ def _apart(value: Any) -> Any:
 
 
 def message_json(message: BaseMessage, serde: SerializerProtocol) -> dict[str, Any]:
-    """Write a message of LangChain's own classes as plain JSON.
+    """Write a message of LangChain's own classes as plain JSON, without its id.
 
     Args:
         message: Any message; one of another class is written as the nearest of LangChain's own.
@@ -142,7 +156,7 @@ def message_json(message: BaseMessage, serde: SerializerProtocol) -> dict[str, A
     shape = _shape(_nearest(type(message)))
     held = message.__dict__
     record: dict[str, Any] = {"type": shape.fields[0].default}
-    for name, default in shape.fields[1:]:
+    for name, default in shape.fields[2:]:
         value = held.get(name, default)
         # An equal value of another type (True for 1) is no default.
         if value is not default and not (type(value) is type(default) and value == default):
@@ -158,8 +172,19 @@ def _nearest(cls: type[BaseMessage]) -> type[BaseMessage]:
     return next((c for c in cls.__mro__ if c in known), ChatMessage)
 
 
-def message_from(record: dict[str, Any], serde: SerializerProtocol) -> BaseMessage:
-    """Build the message that a record holds.
+def message_from(record: dict[str, Any], serde: SerializerProtocol, *, message_id: str | None) -> BaseMessage:
+    """Build the message that a record holds, and give it its id.
+
+    Raises:
+        ValueError: It is no record of a message, or one of a newer format.
+    """
+    return message_and_fields(record, serde, message_id=message_id)[0]
+
+
+def message_and_fields(
+    record: dict[str, Any], serde: SerializerProtocol, *, message_id: str | None
+) -> tuple[BaseMessage, Fields]:
+    """Build the message that a record holds, and what `fields_of` would say of it.
 
     Raises:
         ValueError: It is no record of a message, or one of a newer format.
@@ -167,17 +192,24 @@ def message_from(record: dict[str, Any], serde: SerializerProtocol) -> BaseMessa
     shape = _shapes().get(record.get("type", ""))
     if shape is None:
         raise ValueError(f"{record.get('type')!r} is no type of message")
-    values = {}
-    for name, default in shape.fields:
-        if name in record:
-            value = record[name]
-            values[name] = value if type(value) is str else live(value, serde)
-        elif default is ...:
-            raise ValueError(f"a {record['type']!r} message without {name!r}")
-        else:
-            values[name] = default if default is None or type(default) is str else copy.copy(default)
-    given = {name for name in record if name != "extra"}
-    return _built(shape.cls, values, given, live(record["extra"], serde) if "extra" in record else {})
+    if not shape.required <= record.keys():
+        raise ValueError(f"a {record['type']!r} message without {sorted(shape.required - record.keys())}")
+    values, fields = shape.template.copy(), shape.template.copy()
+    values["id"] = fields["id"] = message_id
+    for name, kind in shape.containers:
+        values[name] = kind()
+    extra: dict[str, Any] = {}
+    for name, value in record.items():
+        if type(value) is str and name in shape.names:
+            values[name] = fields[name] = value
+        elif name == "extra":
+            extra = live(value, serde)
+        elif name in shape.names and name != "id":
+            values[name] = live(value, serde)
+            fields[name] = _apart(values[name])
+    given = {"id", *record}
+    given.discard("extra")
+    return _built(shape.cls, values, given, extra), (fields, extra and _apart(extra))
 
 
 def _built(cls: type[BaseMessage], values: dict[str, Any], given: set[str], extra: dict[str, Any]) -> BaseMessage:

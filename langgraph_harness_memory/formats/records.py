@@ -16,7 +16,6 @@ from typing import Any
 VERSION = 1
 """Format version of the lines written here; a reader keeps and skips what it does not know."""
 
-_TRAILER = re.compile(rb',"c":"([0-9a-f]{8})"\}\Z')
 _TRAILER_BYTES = len(b',"c":"00000000"}')
 _ANY_TRAILER = re.compile(rb',"c":"[0-9a-f]{8}"\}')
 _START = re.compile(rb'\{"v":\d')
@@ -35,8 +34,7 @@ def render(record: dict[str, Any]) -> bytes:
 
 def is_whole(line: bytes) -> bool:
     """Say whether a line, without its newline, is a record with the right checksum."""
-    trailer = _TRAILER.search(line, max(0, len(line) - _TRAILER_BYTES))
-    return trailer is not None and int(trailer.group(1), 16) == zlib.crc32(line[: trailer.start()])
+    return line[-_TRAILER_BYTES:] == b',"c":"%08x"}' % zlib.crc32(line[:-_TRAILER_BYTES])
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
@@ -44,7 +42,7 @@ def parse(line: bytes) -> dict[str, Any] | None:
     if not is_whole(line):
         return None
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode("ascii"))
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
@@ -64,3 +62,30 @@ def pieces(line: bytes) -> Iterator[tuple[int, bytes]]:
                 yield start, line[start : trailer.end()]
                 floor = trailer.end()
                 break
+
+
+def parse_all(data: bytes, offset: int) -> list[tuple[int, int, dict[str, Any]]]:
+    """Read the whole lines of a stretch of a file.
+
+    Args:
+        data: The bytes.
+        offset: Where they stand in the file.
+
+    Returns:
+        Offset and length of each line, and its record; damaged lines are left out.
+    """
+    lines = []
+    for line in data.split(b"\n"):
+        if is_whole(line):
+            lines.append((offset, len(line), line))
+        offset += len(line) + 1
+    try:
+        # As one document: a quarter faster than line by line.
+        parsed = json.loads((b"[" + b",".join(line for _, _, line in lines) + b"]").decode("ascii"))
+    except (ValueError, RecursionError):
+        parsed = [parse(line) for _, _, line in lines]
+    return [
+        (start, length, record)
+        for (start, length, _), record in zip(lines, parsed, strict=True)
+        if isinstance(record, dict)
+    ]

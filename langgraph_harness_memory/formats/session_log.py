@@ -1,7 +1,7 @@
 """The session log, `sessions/<id>.log.jsonl`: every raw message, once, in the order in which it was logged.
 
     {"v":1,"kind":"session","thread":"t1","tenant":null,"at":"…","c":"…"}
-    {"v":1,"n":0,"id":"m1","h":"9f86d081884c7d65","at":"…","message":{"type":"human","id":"m1","content":"Hi"},"c":"…"}
+    {"v":1,"n":0,"id":"m1","h":"9f86d081884c7d65","at":"…","message":{"type":"human","content":"Hi"},"c":"…"}
 
 `n` is the message's position: it counts from 0 and is never used twice. `h` is a hash of the message's content; a
 message that the application edits keeps its id and gets another line with another hash. `ns` names the sub-graph that
@@ -60,7 +60,7 @@ class MessageLine:
     namespace: str
     tenant: str | None
     message: dict[str, Any] | None
-    """The message as plain JSON; `None` where it is sealed."""
+    """The message as plain JSON, without its id; `None` where it is sealed."""
     sealed: list[str] | None = None
 
 
@@ -74,7 +74,7 @@ class LineKey:
 
 
 def hash_of(message: dict[str, Any], *, salt: bytes = b"") -> str:
-    """Hash a message's plain JSON: 16 hexadecimal digits that do not depend on the order of keys."""
+    """Hash a message's plain JSON without its id: 16 hexadecimal digits that do not depend on the order of keys."""
     text = json.dumps(message, ensure_ascii=True, separators=(",", ":"), sort_keys=True, allow_nan=False)
     return hashlib.sha256(salt + text.encode("ascii")).hexdigest()[:16]
 

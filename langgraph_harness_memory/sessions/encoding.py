@@ -5,6 +5,7 @@ plain JSON ──► Reading ──► value, with the message objects that are 
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -19,16 +20,19 @@ from langgraph_harness_memory.formats.forms import form_of
 from langgraph_harness_memory.formats.messages import (
     CHUNKS,
     WHOLE,
+    Fields,
     fields_of,
     held_by,
+    message_and_fields,
     message_from,
     message_json,
     redacted,
     without_parts,
 )
 from langgraph_harness_memory.formats.plain import Special, live, packed, plain, unpacked
-from langgraph_harness_memory.formats.session_log import MessageLine, hash_of, parse
+from langgraph_harness_memory.formats.session_log import hash_of
 from langgraph_harness_memory.sessions.checkpoint_file import CheckpointFile
+from langgraph_harness_memory.sessions.collecting import PAUSE
 from langgraph_harness_memory.sessions.lists import (
     Element,
     Item,
@@ -40,11 +44,15 @@ from langgraph_harness_memory.sessions.lists import (
     count_of,
     extended,
     item_of,
+    laid_out,
 )
 from langgraph_harness_memory.sessions.live import Held, LiveMessages, Made, Said, token_of
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.sessions.pool import Session
 from langgraph_harness_memory.sessions.thread_log import NewMessage
+
+MANY = 256
+"""Messages that are built at once from which on the garbage collector waits."""
 
 
 @cache
@@ -145,7 +153,7 @@ class Messages:
 
     def in_place(self, message: BaseMessage) -> dict[str, Any]:
         """Write a message that stands in place, in full."""
-        record = message_json(message, self.serde)
+        record = message_json(message, self.serde) | {"id": message.id}
         return record if self._log.redact is None else redacted(record, self._log.redact)
 
     def _taken(self, message: BaseMessage, namespace: str) -> tuple[BaseMessage, NewMessage, Any]:
@@ -171,8 +179,8 @@ class Messages:
             self.live.assign(message, known)
             return known
         if self._log.redact is not None:
-            shown = message_from(new.record, self.serde)
-            held = Held(new.message_id, content_hash, place, shown, fields_of(shown))
+            shown, fields = message_and_fields(new.record, self.serde, message_id=new.message_id)
+            held = Held(new.message_id, content_hash, place, shown, fields)
             self.live.remember(held)
             self.live.assign(message, held)
             return held
@@ -206,8 +214,8 @@ class Messages:
                     f"{self.file.path}: the form of message {message_id!r} at byte {pointer[0]} cannot be read; "
                     "go on from an earlier checkpoint, the session log holds every message"
                 )
-            message = message_from(body["message"], self.serde)
-            held = Held(message_id, content_hash, Made(pointer), message, fields_of(message))
+            message, fields = message_and_fields(body["message"], self.serde, message_id=message_id)
+            held = Held(message_id, content_hash, Made(pointer), message, fields)
             self.live.remember(held)
         return [held]
 
@@ -215,7 +223,8 @@ class Messages:
         known = [held for p in range(first, first + count) if (held := self.live.at(p)) is not None]
         if len(known) == count and _digest(known) == digest:
             return known
-        found = self._from_bytes(first, count, pointer)
+        with PAUSE if count >= MANY else nullcontext():
+            found = self._from_bytes(first, count, pointer)
         if len(found) != count or _digest(found) != digest:
             found = self._from_log(first, count)
         if len(found) != count or _digest(found) != digest:
@@ -227,55 +236,52 @@ class Messages:
         return found
 
     def _from_bytes(self, first: int, count: int, pointer: Pointer) -> list[Held]:
-        offset, length = pointer
-        found = []
         wanted = range(first, first + count)
-        for data in self.session.log.bytes_at(offset, length).split(b"\n"):
-            if records.is_whole(data):
-                held = self._held(offset, data)
-                if held is not None and isinstance(held.place, Said) and held.place.position in wanted:
-                    found.append(held)
-            offset += len(data) + 1
-        return found
+        lines = records.parse_all(self.session.log.bytes_at(*pointer), pointer[0])
+        return [self._held((offset, length), r) for offset, length, r in lines if r.get("n", -1) in wanted]
 
     def _from_log(self, first: int, count: int) -> list[Held]:
         log = self.session.log
         log.back_to(first)
+        entries = [log.entries[p] for p in range(first, first + count) if p in log.entries]
         found = []
-        for entry, _ in log.read([p for p in range(first, first + count) if p in log.entries]):
-            held = self._held(entry.offset, log.bytes_at(entry.offset, entry.length))
-            if held is not None:
-                found.append(held)
+        for entry in entries:
+            record = records.parse(log.bytes_at(entry.offset, entry.length))
+            if record is not None:
+                found.append(self._held((entry.offset, entry.length), record))
         return found
 
-    def _held(self, offset: int, data: bytes) -> Held | None:
-        line = parse(data)
-        if not isinstance(line, MessageLine):
-            return None
-        known = self.live.said(line.position, line.content_hash)
+    def _held(self, pointer: Pointer, record: dict[str, Any]) -> Held:
+        position, content_hash = record["n"], record["h"]
+        known = self.live.said(position, content_hash)
         if known is not None:
             return known
-        message = message_from(self.session.log.body(line), self.serde)
-        place = Said(line.position, (offset, len(data)))
-        held = Held(line.message_id, line.content_hash, place, message, fields_of(message))
+        message, fields = self._message(record)
+        held = Held(record["id"], content_hash, Said(position, pointer), message, fields)
         self.live.remember(held)
         return held
+
+    def _message(self, record: dict[str, Any]) -> tuple[BaseMessage, Fields]:
+        body = record.get("message")
+        if body is None:
+            body = self.session.log.unsealed(record["sealed"])
+        return message_and_fields(body, self.serde, message_id=record["id"])
 
     def renewed(self, held: Held) -> BaseMessage:
         """Return the object of a stored message, a new one where a caller changed it."""
         if not held.is_intact:
             match held.place:
                 case Said(pointer=pointer):
-                    line = parse(self.session.log.bytes_at(*pointer))
-                    body = self.session.log.body(line) if isinstance(line, MessageLine) else None
+                    record = records.parse(self.session.log.bytes_at(*pointer))
                 case Made(pointer=pointer):
-                    body = (self.file.body(pointer) or {}).get("message")
-            if body is None:
+                    body = self.file.body(pointer)
+                    record = None if body is None else {"id": held.message_id, "message": body["message"]}
+            if record is None or record.get("id") != held.message_id:
                 raise DamagedSession(
                     f"message {held.message_id!r} of thread {self.session.thread_id!r} was changed in memory and "
                     "its line cannot be read any more"
                 )
-            held.renew(message_from(body, self.serde))
+            held.renew(*self._message(record))
             self.live.remember(held)
         return held.message
 
@@ -328,9 +334,9 @@ class Writing:
         if base is None:
             return changed_from(None, self._elements(values))
         shared = common_start(base, values, self._messages.live.moved)
-        if is_returned and base.pristine[:shared] != list(map(_held_or_none, base.objects[:shared])):
+        if is_returned and (changed := base.changed_objects()) and changed[0] < shared:
             return changed_from(base, self._elements(values, is_fresh=True))
-        return changed_from(base, [*base.elements[:shared], *self._elements(values[shared:])])
+        return changed_from(base, self._elements(values[shared:]), same=shared)
 
     def _special(self, kind: type) -> Special | None:
         if kind is list:
@@ -388,10 +394,6 @@ class Writing:
         return {"$snapshot": [packed(snapshot._replace(value=None), self._serde), self.value(snapshot.value)]}
 
 
-def _held_or_none(message: Any) -> Any:
-    return held_by(message) if isinstance(message, BaseMessage) else None
-
-
 class Reading:
     """Turns plain JSON of a file of checkpoints back into values."""
 
@@ -447,26 +449,25 @@ class Reading:
                 elements += found
                 items += [item] if len(found) == count_of(item) else extended([], found, last=None)
             ends.append(Piece(pointer, len(items)))
-        return StoredList(elements, items, ends)
+        return laid_out(elements, items, ends)
 
     def values(self, stored: StoredList) -> list[Any]:
         """Return the values of a list, message objects that a caller changed replaced by new ones."""
-        now = list(map(_held_or_none, stored.objects))
-        if now != stored.pristine:
-            for index, element in enumerate(stored.elements):
-                if isinstance(element, Held):
-                    stored.objects[index] = self._messages.renewed(element)
-                    stored.pristine[index] = element.pristine
-        if any(isinstance(element, Other) for element in stored.elements):
-            return [
-                self.value(element.value) if isinstance(element, Other) else message
-                for element, message in zip(stored.elements, stored.objects, strict=True)
-            ]
-        return list(stored.objects)
+        for index in stored.changed_objects():
+            element = stored.elements[index]
+            if isinstance(element, Held):
+                stored.objects[index] = self._messages.renewed(element)
+                stored.pristine[index] = element.pristine
+        if stored.is_plain:
+            return list(stored.objects)
+        return [
+            self.value(element.value) if isinstance(element, Other) else message
+            for element, message in zip(stored.elements, stored.objects, strict=True)
+        ]
 
     def _message(self, item: Item) -> Any:
         if item[0] == "is":
-            return message_from(item[1], self._messages.serde)
+            return message_from(item[1], self._messages.serde, message_id=item[1].get("id"))
         found = self._messages.element(item)
         if not found or not isinstance(found[0], Held):
             raise DamagedSession(f"message {item[1]!r} of {self._messages.file.path} cannot be read")

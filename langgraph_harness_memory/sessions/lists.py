@@ -7,12 +7,13 @@ chain     ◄── piece ◄── piece ◄── piece        each stored wit
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from operator import is_
 from typing import Any
 
 from langgraph_harness_memory.formats.checkpoint_log import Pointer
+from langgraph_harness_memory.formats.messages import held_by
 from langgraph_harness_memory.sessions.live import Held, Made, Said, Stored
 
 Item = list[Any]
@@ -49,20 +50,55 @@ class StoredList:
     elements: list[Element]
     items: list[Item]
     pieces: list[Piece]
-    objects: list[Any] = field(init=False)
-    pristine: list[Any] = field(init=False)
-    starts: list[int] = field(init=False)
+    objects: list[Any]
+    """The message objects that stand for the elements now; `ABSENT` for an element that is none."""
+    pristine: list[Any]
+    """What each of these objects held when it was stored or built."""
+    starts: list[int]
     """Number of the first element of each item."""
-
-    def __post_init__(self) -> None:
-        self.objects = [e.message if isinstance(e, Held) else ABSENT for e in self.elements]
-        self.pristine = [e.pristine if isinstance(e, Held) else None for e in self.elements]
-        counts = [count_of(item) for item in self.items]
-        self.starts = list(accumulate(counts, initial=0))[:-1]
+    is_plain: bool
+    """Every element is a stored message."""
 
     def stored_at(self, pointer: Pointer) -> None:
         """Take note of where its last piece was written."""
         self.pieces = [p if p.pointer is not None else Piece(pointer, p.end) for p in self.pieces]
+
+    def changed_objects(self) -> list[int]:
+        """Return which objects a caller changed since they were stored or built."""
+        if self.is_plain:
+            now = list(map(held_by, self.objects))
+            if now == self.pristine:
+                return []
+        return [
+            index
+            for index, (message, pristine) in enumerate(zip(self.objects, self.pristine, strict=True))
+            if message is not ABSENT and held_by(message) != pristine
+        ]
+
+
+def laid_out(elements: list[Element], items: list[Item], pieces: list[Piece]) -> StoredList:
+    """Return a stored list of elements and the items that stand for them."""
+    return StoredList(
+        elements=elements,
+        items=items,
+        pieces=pieces,
+        objects=_objects(elements),
+        pristine=_pristine(elements),
+        starts=_starts(items),
+        is_plain=all(isinstance(element, Held) for element in elements),
+    )
+
+
+def _objects(elements: Sequence[Element]) -> list[Any]:
+    return [e.message if isinstance(e, Held) else ABSENT for e in elements]
+
+
+def _pristine(elements: Sequence[Element]) -> list[Any]:
+    return [e.pristine if isinstance(e, Held) else None for e in elements]
+
+
+def _starts(items: Sequence[Item], *, first: int = 0) -> list[int]:
+    return list(accumulate(map(count_of, items), initial=first))[:-1]
 
 
 def count_of(item: Item) -> int:
@@ -132,8 +168,13 @@ def common_start(base: StoredList, values: Sequence[Any], moved: set[int]) -> in
     return shortest
 
 
-def changed_from(base: StoredList | None, elements: list[Element]) -> StoredList:
+def changed_from(base: StoredList | None, elements: list[Element], *, same: int = 0) -> StoredList:
     """Lay out a list so that what it shares with a stored one, from the start, is not written again.
+
+    Args:
+        base: The stored one.
+        elements: What the list holds after its first `same` elements, which are those of `base`.
+        same: How many.
 
     Returns:
         The list; `base` itself where nothing changed. Its last piece has no pointer yet, unless it ends where one of
@@ -141,18 +182,27 @@ def changed_from(base: StoredList | None, elements: list[Element]) -> StoredList
     """
     if base is None:
         items = extended([], elements, last=None)
-        return StoredList(elements, items, [Piece(None, len(items))])
-    shared = _shared(base.elements, elements)
-    if shared == len(elements) == len(base.elements):
+        return laid_out(elements, items, [Piece(None, len(items))])
+    shared = same + _shared(base.elements[same:], elements)
+    if shared == same + len(elements) == len(base.elements):
         return base
     # Items that lie in the shared part altogether stand as they are; a run that reaches beyond it is cut.
     whole = bisect_right(base.starts, shared) - 1 if shared < len(base.elements) else len(base.items)
     kept = base.items[:whole]
     start = base.starts[whole] if whole < len(base.items) else shared
-    last = elements[start - 1] if start > 0 and kept else None
-    items = extended(kept, elements[start:], last=last)
+    added = [*base.elements[start:same], *elements[max(0, start - same) :]]
+    items = extended(kept, added, last=base.elements[start - 1] if kept else None)
     unchanged = whole if not kept or items[whole - 1] is kept[-1] else whole - 1
-    return StoredList(elements, items, pieces_after(base.pieces, unchanged, len(items)))
+    return StoredList(
+        elements=base.elements[:start] + added,
+        items=items,
+        pieces=pieces_after(base.pieces, unchanged, len(items)),
+        objects=base.objects[:start] + _objects(added),
+        pristine=base.pristine[:start] + _pristine(added),
+        starts=base.starts[:unchanged]
+        + _starts(items[unchanged:], first=base.starts[unchanged] if unchanged < whole else start),
+        is_plain=base.is_plain and all(isinstance(element, Held) for element in added),
+    )
 
 
 def _shared(before: Sequence[Element], after: Sequence[Element]) -> int:

@@ -19,12 +19,10 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from langgraph_harness_memory.formats.checkpoint_log import Pointer
-from langgraph_harness_memory.formats.messages import fields_of, held_by
+from langgraph_harness_memory.formats.messages import Fields, held_by
 
 SPARE = 4096
 """Objects beyond twice the live ones that are remembered before the rest is forgotten."""
-
-Fields = tuple[dict[str, Any], dict[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +67,9 @@ class Held(Stored):
         """The object still holds what was stored."""
         return held_by(self.message) == self.pristine
 
-    def renew(self, message: BaseMessage) -> None:
+    def renew(self, message: BaseMessage, fields: Fields) -> None:
         """Take another object for the same stored message."""
-        self.message, self.pristine = message, fields_of(message)
+        self.message, self.pristine = message, fields
 
 
 def token_of(message_id: str | None, content_hash: str) -> int:
@@ -123,8 +121,8 @@ class LiveMessages:
             self.moved.add(id(message))
         self._known[id(message)] = (message, held)
 
-    def trim(self, live: Sequence[Held]) -> None:
-        """Forget objects that are in no live list, when they are many."""
+    def trim(self, live: Sequence[Any]) -> None:
+        """Forget objects that are not of a live list's elements, when they are many."""
         if len(self._known) <= 2 * len(live) + SPARE:
             return
         keep = {id(held) for held in live}

@@ -125,10 +125,11 @@ class SessionLog:
 
     def written(self, message: BaseMessage, namespace: str) -> NewMessage:
         """Return a message as it will stand in the log."""
+        message_id = message.id
         record = message_json(message, self._serde)
         if self.redact is not None:
             record = redacted(record, self.redact)
-        return NewMessage(message_id=record.get("id"), content_hash=hash_of(record), record=record, namespace=namespace)
+        return NewMessage(message_id=message_id, content_hash=hash_of(record), record=record, namespace=namespace)
 
     def _salted(self, message: NewMessage, salt: bytes) -> NewMessage:
         if not salt:
@@ -169,7 +170,7 @@ class SessionLog:
 
     def _message(self, log: ThreadLog, line: MessageLine) -> LoggedMessage | None:
         try:
-            message = message_from(log.body(line), self._serde)
+            message = message_from(log.body(line), self._serde, message_id=line.message_id)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             self.pool.tell(Damaged(thread_id=log.thread_id, path=log.path, reason=f"message {line.position}: {error}"))
             return None

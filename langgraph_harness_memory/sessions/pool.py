@@ -22,6 +22,7 @@ from langgraph_harness_memory.events import Damaged, OnEvent
 from langgraph_harness_memory.formats import checkpoint_log, marks, session_log
 from langgraph_harness_memory.identifiers import file_stem
 from langgraph_harness_memory.sessions.checkpoint_file import CheckpointFile
+from langgraph_harness_memory.sessions.fair_lock import FairLock
 from langgraph_harness_memory.sessions.thread_log import ThreadLog
 from langgraph_harness_memory.workspace import Workspace
 
@@ -40,7 +41,7 @@ class Session:
     stem: str
     log: ThreadLog
     checkpoints: CheckpointFile
-    lock: threading.RLock = field(default_factory=threading.RLock)
+    lock: FairLock = field(default_factory=FairLock)
     cached: dict[int, Any] = field(default_factory=dict)
     """What each checkpointer keeps with the session, by the `id` of its serializer."""
 

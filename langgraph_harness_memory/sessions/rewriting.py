@@ -14,7 +14,7 @@ from langgraph_harness_memory.formats.checkpoint_log import CheckpointKey, FormK
 from langgraph_harness_memory.sessions.checkpoint_file import CheckpointFile, CheckpointPlace
 from langgraph_harness_memory.sessions.lists import Element, Item, Piece, extended, pieces_after
 from langgraph_harness_memory.sessions.live import Said, Stored
-from langgraph_harness_memory.sessions.thread_checkpoints import ThreadCheckpoints, is_list
+from langgraph_harness_memory.sessions.thread_checkpoints import ThreadCheckpoints, is_list, updated_in
 from langgraph_harness_memory.sessions.thread_log import Entry, ThreadLog
 
 
@@ -155,6 +155,8 @@ class _Copying:
         """Write a checkpoint and its writes."""
         body = dict(self.thread.body(place))
         body.pop("earlier", None)
+        body.pop("seen_at", None)
+        body |= {"seen": self.thread.seen(place)[1], "updated": updated_in(body)}
         body["metadata"] = self._translated(body["metadata"])
         self._write(replace(place.key, late=None), body, place, set(self.thread.pointers(place)))
         self._write_writes(place, None)
@@ -164,6 +166,7 @@ class _Copying:
         body = dict(self.thread.body(place))
         body.pop("earlier", None)
         body.pop("more", None)
+        body.pop("seen_at", None)
         body |= {"metadata": {}, "seen": {}, "updated": None}
         body["versions"] = {c: v for c, v in body["versions"].items() if c in channels}
         self._write(replace(place.key, late=None, is_ancestor=True), body, place, channels)

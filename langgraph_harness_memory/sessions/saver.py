@@ -25,6 +25,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.constants import START
 
 from langgraph_harness_memory.clock import Clock
 from langgraph_harness_memory.errors import DamagedSession, SettingError, TenantMismatch
@@ -32,6 +33,7 @@ from langgraph_harness_memory.events import OnEvent
 from langgraph_harness_memory.identifiers import file_stem
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.sessions.checkpoint_file import CheckpointPlace
+from langgraph_harness_memory.sessions.coming_ids import ComingIds
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.sessions.pool import Session
 from langgraph_harness_memory.sessions.rewriting import copy_checkpoints, keep
@@ -71,6 +73,7 @@ class SessionSaver(BaseCheckpointSaver[int]):
         on_event: OnEvent | None = None,
     ) -> None:
         super().__init__(serde=serde)
+        self._ids = ComingIds()
         folder = Path(directory).expanduser().absolute()
         is_part = folder.name == SESSIONS
         workspace = LocalWorkspace(folder.parent if is_part else folder, fsync=fsync, clock=clock, on_event=on_event)
@@ -94,6 +97,7 @@ class SessionSaver(BaseCheckpointSaver[int]):
         saver = cls.__new__(cls)
         BaseCheckpointSaver.__init__(saver, serde=serde)
         saver.log = log
+        saver._ids = ComingIds()
         return saver
 
     def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ARG002 - the contract's parameter
@@ -117,6 +121,7 @@ class SessionSaver(BaseCheckpointSaver[int]):
         new_versions: ChannelVersions,  # noqa: ARG002 - told by the versions themselves, against the parent's
     ) -> RunnableConfig:
         """Store a checkpoint durably: its new messages in the log first, then what changed in one line."""
+        self._ids.wait_for_input(checkpoint["channel_values"].get(START))
         with self._writing(config) as thread:
             thread.put(config, checkpoint, metadata, tenant=_tenant(config))
         configurable = config["configurable"]
@@ -132,6 +137,7 @@ class SessionSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote durably, its new messages in the log first."""
+        self._ids.wait_for(writes)
         with self._writing(config) as thread:
             thread.put_writes(config, writes, task_id, task_path, tenant=_tenant(config))
 

@@ -29,10 +29,9 @@ from langgraph.constants import START
 from langgraph_harness_memory.errors import DamagedSession
 from langgraph_harness_memory.events import ForkSeen
 from langgraph_harness_memory.formats.checkpoint_log import CheckpointKey, Pointer, WritesKey
-from langgraph_harness_memory.sessions.checkpoint_file import CheckpointPlace
+from langgraph_harness_memory.sessions.checkpoint_file import CheckpointPlace, Place
 from langgraph_harness_memory.sessions.encoding import Messages, Reading, Writing
 from langgraph_harness_memory.sessions.lists import StoredList, written
-from langgraph_harness_memory.sessions.live import Held
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.sessions.pool import Session
 
@@ -83,9 +82,15 @@ class ThreadCheckpoints:
             "format": checkpoint["v"],
             **self._values(checkpoint, parent, namespace, tenant, lists),
             "versions": checkpoint["channel_versions"],
-            "seen": checkpoint["versions_seen"],
-            "updated": checkpoint.get("updated_channels"),
         }
+        # What most checkpoints agree on is left out.
+        if (updated := checkpoint.get("updated_channels")) != sorted(body["values"]):
+            body["updated"] = updated
+        seen_before = self.seen(parent) if parent is not None else None
+        if seen_before is not None and seen_before[1] == checkpoint["versions_seen"]:
+            body["seen_at"] = list(seen_before[0])
+        else:
+            body["seen"] = checkpoint["versions_seen"]
         writing = Writing(self.messages, self.serde, namespace=_stable(namespace), tenant=tenant, is_input=True)
         body["metadata"] = writing.value(dict(get_checkpoint_metadata(config, metadata)))
         if more := {k: v for k, v in checkpoint.items() if k not in _OWN_FIELDS and v not in ([], None)}:
@@ -205,8 +210,8 @@ class ThreadCheckpoints:
             "id": key.checkpoint_id,
             "channel_values": {c: self.channel(p, c) for c, p in self.pointers(place).items()},
             "channel_versions": dict(body["versions"]),
-            "versions_seen": {node: dict(seen) for node, seen in body["seen"].items()},
-            "updated_channels": None if body["updated"] is None else list(body["updated"]),
+            "versions_seen": {node: dict(seen) for node, seen in self.seen(place)[1].items()},
+            "updated_channels": list(updated) if (updated := updated_in(body)) is not None else None,
             **self._reading.value(body.get("more", {})),
         }
 
@@ -226,6 +231,14 @@ class ThreadCheckpoints:
             parent_config=named(key.parent_id) if key.parent_id else None,
             pending_writes=self.pending(key.namespace, key.checkpoint_id),
         )
+
+    def seen(self, place: CheckpointPlace) -> tuple[Pointer, dict[str, dict[str, Any]]]:
+        """Return the versions that each node has seen, and the line that says so."""
+        body = self.body(place)
+        if "seen" in body:
+            return place.pointer, body["seen"]
+        pointer = (body["seen_at"][0], body["seen_at"][1])
+        return pointer, self.body(Place(place.key, pointer))["seen"]
 
     def metadata(self, place: CheckpointPlace) -> CheckpointMetadata:
         """Read a checkpoint's metadata alone."""
@@ -326,7 +339,7 @@ class ThreadCheckpoints:
 
     def _trim(self, lists: Mapping[str, StoredList]) -> None:
         for stored in lists.values():
-            self.messages.live.trim([e for e in stored.elements if isinstance(e, Held)])
+            self.messages.live.trim(stored.elements)
 
     def body(self, place: CheckpointPlace) -> dict[str, Any]:
         """Return a checkpoint's body; it is shared, and nobody changes it."""
@@ -345,6 +358,12 @@ class ThreadCheckpoints:
         pointers = dict.fromkeys(body["values"], place.pointer)
         pointers |= {channel: (offset, length) for channel, (offset, length) in body.get("same", {}).items()}
         return pointers
+
+
+def updated_in(body: dict[str, Any]) -> list[str] | None:
+    """Return the channels that a checkpoint's step updated, as LangGraph told them."""
+    updated: list[str] | None = body["updated"] if "updated" in body else sorted(body["values"])
+    return updated
 
 
 def is_list(value: Any) -> bool:

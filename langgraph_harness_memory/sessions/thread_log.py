@@ -251,9 +251,19 @@ class ThreadLog:
         """
         if line.message is not None:
             return line.message
-        if line.sealed is None or self._sealer is None:
-            raise ValueError(f"{self.path}: message {line.position} is sealed and this log has no serializer for it")
-        body: dict[str, Any] = unpacked(line.sealed, self._sealer)
+        if line.sealed is None:
+            raise ValueError(f"{self.path}: message {line.position} holds nothing")
+        return self.unsealed(line.sealed)
+
+    def unsealed(self, sealed: list[str]) -> dict[str, Any]:
+        """Return the plain JSON of a sealed message.
+
+        Raises:
+            ValueError: This log has no serializer that unseals.
+        """
+        if self._sealer is None:
+            raise ValueError(f"{self.path} is sealed and was opened without its serializer")
+        body: dict[str, Any] = unpacked(sealed, self._sealer)
         return body
 
     def bytes_at(self, offset: int, length: int) -> bytes:
