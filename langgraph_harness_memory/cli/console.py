@@ -22,6 +22,14 @@ _PAGE = 120
 """Columns of a table where no terminal has a width."""
 
 
+class _Pipe(Console):
+    """A console whose reader may hang up."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave the ending to the command instead of ending here with status 1."""
+        raise BrokenPipeError
+
+
 class Terminal:
     """The two streams of one command."""
 
@@ -32,10 +40,10 @@ class Terminal:
             as_json: Print one JSON document instead of text.
         """
         self.as_json = as_json
-        self.out = Console(soft_wrap=True, highlight=False)
+        self.out = _Pipe(soft_wrap=True, highlight=False)
         self.err = Console(stderr=True, soft_wrap=True, highlight=False)
         if not self.out.is_terminal:
-            self.out = Console(soft_wrap=True, highlight=False, width=_PAGE)
+            self.out = _Pipe(soft_wrap=True, highlight=False, width=_PAGE)
 
     def say(self, text: str) -> None:
         """Print a line for people; nothing with `--json`. Rich markup is understood."""

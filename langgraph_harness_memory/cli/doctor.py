@@ -234,12 +234,10 @@ def _upkeep(memory: HarnessMemory) -> Iterator[Finding]:
             yield _warning(
                 "flush", f"{name}: {held.unflushed} messages wait since {waits:%Y-%m-%d}", "harness-memory maintain"
             )
-        if held.messages and (held.last_tick is None or now - held.last_tick > _STALE) and user is None:
-            yield _warning(
-                "maintenance",
-                f"{name}: has not run for two days",
-                "harness-memory maintain, or see 'harness-memory cron'",
-            )
+        since = held.last_tick or held.first_message
+        if user is None and since is not None and now - since > _STALE:
+            what = f"{name}: has not run since {since:%Y-%m-%d}"
+            yield _warning("maintenance", what, "harness-memory maintain, or see 'harness-memory cron'")
     for folder in nameless(memory.workspace, known):
         yield _warning(
             "users", f"users/{folder} belongs to nobody who is known", "its user's next session names it again"

@@ -20,6 +20,8 @@ class Holding:
     messages: int
     unflushed: int
     """Messages that no flush has looked at yet."""
+    first_message: datetime | None
+    """When the oldest session began."""
     oldest_unflushed: datetime | None
     """When the oldest session with such messages last heard something."""
     daily_logs: int
@@ -63,6 +65,7 @@ def holding(memory: HarnessMemory, user: str | None) -> Holding:
         sessions=len(sessions),
         messages=sum(s.messages for s in sessions),
         unflushed=sum(s.unflushed for s in sessions),
+        first_message=min((s.first_at for s in sessions), default=None),
         oldest_unflushed=min((s.last_at for s in waiting), default=None),
         daily_logs=sum(not path.startswith(daily_log.ARCHIVE) for path in days),
         archived_logs=sum(path.startswith(daily_log.ARCHIVE) for path in days),
