@@ -131,15 +131,21 @@ def _messages(state: Any) -> list[AnyMessage]:
     return found
 
 
+def _last_reply(messages: Sequence[AnyMessage]) -> int | None:
+    return next((at for at in range(len(messages) - 1, -1, -1) if isinstance(messages[at], AIMessage)), None)
+
+
 def _calls_or(last: str) -> Callable[[Any], list[Send] | str]:
     """Route to one task for each call that has no result yet, else to the end."""
 
     def route(state: Any) -> list[Send] | str:
         messages = _messages(state)
-        reply = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
-        if reply is None:
+        start = _last_reply(messages)
+        if start is None:
             return last
-        answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+        # Some providers count their calls anew in each reply, so results of earlier ones tell nothing.
+        answered = {message.tool_call_id for message in messages[start:] if isinstance(message, ToolMessage)}
+        reply = cast("AIMessage", messages[start])
         waiting = [call for call in reply.tool_calls if call["id"] not in answered]
         return [Send("tools", [call]) for call in waiting] or last
 
@@ -151,8 +157,8 @@ def _back_or(last: str, entry: str, node: ToolNode) -> Callable[[Any], str]:
 
     def route(state: Any) -> str:
         messages = _messages(state)
-        start = next((at for at in range(len(messages) - 1, -1, -1) if isinstance(messages[at], AIMessage)), -1)
-        ran = [node.tools_by_name.get(str(message.name)) for message in messages[start + 1 :]]
+        start = _last_reply(messages)
+        ran = [node.tools_by_name.get(str(message.name)) for message in messages[0 if start is None else start + 1 :]]
         return last if ran and all(tool is not None and tool.return_direct for tool in ran) else entry
 
     return route
