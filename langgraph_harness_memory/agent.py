@@ -72,7 +72,11 @@ def create_memory_agent(
     )
     executor = ToolNode(own) if own else None
     last = _add_ends(graph, memory, model=runnable, tools=bound, prompt=prompt, response_format=response_format)
-    graph.add_node("model", memory.model_node(_binding(runnable, bound), bound, system_prompt=prompt, name=name))
+    prepares = (
+        memory.config.compaction is None
+    )  # a step's results together are evicted there, with or without compaction
+    node = memory.model_node(_binding(runnable, bound), bound, system_prompt=prompt, prepares=prepares, name=name)
+    graph.add_node("model", node)
     if executor is None:
         graph.add_edge("model", last)
     else:
