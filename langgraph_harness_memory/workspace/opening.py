@@ -1,12 +1,16 @@
 """A workspace from what a person types: a folder, or a Postgres URL."""
 
+import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph_harness_memory.errors import SettingError
 from langgraph_harness_memory.workspace import Workspace
 from langgraph_harness_memory.workspace.local import LocalWorkspace
+
+if TYPE_CHECKING:
+    from langgraph_harness_memory.workspace.postgres import PostgresWorkspace
 
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 
@@ -14,6 +18,13 @@ POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 def is_postgres_url(text: str) -> bool:
     """Say whether a text names a workspace on Postgres."""
     return text.lower().startswith(POSTGRES_SCHEMES)
+
+
+def postgres_of(workspace: Workspace) -> "PostgresWorkspace | None":
+    """Return a workspace if it is one on Postgres; without loading psycopg for one that is not."""
+    module = sys.modules.get("langgraph_harness_memory.workspace.postgres")
+    is_one = module is not None and isinstance(workspace, module.PostgresWorkspace)
+    return cast("PostgresWorkspace", workspace) if is_one else None
 
 
 def open_workspace(where: str | Path | Workspace, **settings: Any) -> Workspace:

@@ -36,6 +36,8 @@ except ImportError as error:
 
 T = TypeVar("T")
 
+_Pool = psycopg_pool.ConnectionPool[psycopg.Connection[Any]]
+
 logger = logging.getLogger(__name__)
 
 REACH_TIMEOUT = 2.0
@@ -57,6 +59,9 @@ NETWORK = {
     "application_name": "harness-memory",
 }
 """A peer that vanished without a word is noticed within some 15 seconds."""
+
+POLL = 0.05
+"""Seconds between two questions whether another replica is done; it happens once in the life of a schema."""
 
 UNDONE = frozenset({"40001", "40P01"})
 """SQLSTATEs of transactions that the server has undone: serialization failure, deadlock."""
@@ -89,6 +94,19 @@ class _LoopPool:
     opened: "weakref.WeakSet[psycopg.AsyncConnection[Any]]"
 
 
+class _PreparedPool(psycopg_pool.ConnectionPool["psycopg.Connection[Any]"]):
+    """A pool that opens itself and prepares what its connections need when the first one is asked for."""
+
+    before: Callable[[], None]
+
+    def getconn(self, timeout: float | None = None) -> "psycopg.Connection[Any]":
+        """Give a connection; see `psycopg_pool`."""
+        self.before()
+        if self.closed:
+            self.open()
+        return super().getconn(timeout)
+
+
 @dataclass(kw_only=True, eq=False)
 class Connections:
     """All connections of one process to one schema."""
@@ -99,8 +117,9 @@ class Connections:
     """A checked identifier."""
     largest: int = 10
     """Connections for operations, per process and per event loop; as many again for locks."""
-    _pools: "dict[str, psycopg_pool.ConnectionPool[psycopg.Connection[Any]]]" = field(default_factory=dict)
+    _pools: "dict[str, _Pool]" = field(default_factory=dict)
     _loops: dict[int, _LoopPool] = field(default_factory=dict)
+    _lent: "list[_Pool]" = field(default_factory=list)
     _inherited: list[Any] = field(default_factory=list)
     _prepared: set[str] = field(default_factory=set)
     _queues: "weakref.WeakValueDictionary[int, _Queue]" = field(default_factory=weakref.WeakValueDictionary)
@@ -231,60 +250,115 @@ class Connections:
         if not mine.acquire(timeout=max(0.0, timeout.total_seconds())):
             raise late
         try:
-            with self._locking() as connection:
-                self._take(connection, key, deadline, late)
-                try:
-                    yield
-                finally:
-                    self._give_back(connection, what)
+            pool = self._pool("locks")
+            connection = self._take(pool, key, deadline, late)
+            try:
+                yield
+            finally:
+                self._give_back(pool, connection, what)
         finally:
             mine.release()
 
-    def _take(self, connection: "psycopg.Connection[Any]", key: int, deadline: float, late: LockTimeout) -> None:
-        wait = max(1, int((deadline - time.monotonic()) * 1000))
-        try:
-            connection.execute("BEGIN")
-            connection.execute(
-                "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', '0', true)",
-                [f"{wait}ms"],
+    def _take(self, pool: "_Pool", key: int, deadline: float, late: LockTimeout) -> "psycopg.Connection[Any]":
+        """Take a connection and the lock on it, in one question; a stale connection of the pool is exchanged once."""
+        for attempt in range(2):
+            connection = self._taken(pool)
+            wait = max(1, int((deadline - time.monotonic()) * 1000))
+            question = (
+                f"BEGIN; SET LOCAL lock_timeout = '{wait}ms'; SET LOCAL idle_in_transaction_session_timeout = 0;"
+                f" SELECT pg_advisory_xact_lock({key})"
             )
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [key])
-        except psycopg.errors.LockNotAvailable as error:
-            connection.execute("ROLLBACK")
-            raise late from error
-        except psycopg.Error as error:
-            raise self._told(error) from error
+            try:
+                connection.execute(question.encode())
+            except psycopg.errors.LockNotAvailable as error:
+                connection.execute("ROLLBACK")
+                pool.putconn(connection)
+                raise late from error
+            except psycopg.Error as error:
+                pool.putconn(connection)
+                if attempt or not connection.closed:
+                    raise self._told(error) from error
+                pool.check()
+            except BaseException:
+                connection.close()
+                pool.putconn(connection)
+                raise
+            else:
+                return connection
+        raise AssertionError("the last try returns or raises")
 
-    def _give_back(self, connection: "psycopg.Connection[Any]", what: str) -> None:
+    def _give_back(self, pool: "_Pool", connection: "psycopg.Connection[Any]", what: str) -> None:
         try:
             connection.execute("ROLLBACK")
         except psycopg.Error as error:
             # What the section did stands by its own versions; that the lock was lost under way is worth a line.
             logger.warning("the lock %s was lost before its section ended: %s", what, error)
-
-    @contextmanager
-    def _locking(self) -> "Iterator[psycopg.Connection[Any]]":
-        """Take a connection for a lock, one that answers: a stale one would look like a lock that is lost."""
-        pool = self._pool("locks")
-        connection = self._taken(pool)
-        try:
-            connection.execute("SELECT 1")
-        except psycopg.Error:
-            pool.putconn(connection)
-            pool.check()
-            connection = self._taken(pool)
-        try:
-            yield connection
         finally:
             pool.putconn(connection)
+
+    # -- for others who bring their own queries -----------------------------------------------------------------------
+
+    @contextmanager
+    def alone(self, name: str, timeout: timedelta) -> "Iterator[psycopg.Connection[Any]]":
+        """Give a connection of its own, on which unqualified names are those of this schema, to one replica at a time.
+
+        Those who wait ask again and again instead of waiting in the server: `CREATE INDEX CONCURRENTLY`, for which
+        this is, waits for every statement that was there before it, and would wait for them for ever.
+
+        Args:
+            name: What only one replica does.
+            timeout: How long to wait.
+
+        Raises:
+            LockTimeout: Another replica was at it all the time.
+        """
+        key = advisory_key(self.schema, f"alone {name}")
+        deadline = time.monotonic() + timeout.total_seconds()
+        try:
+            with psycopg.connect(self.conninfo, autocommit=True, **_network(self.conninfo)) as connection:
+                self._enter_schema(connection)
+                while connection.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone() != (True,):
+                    if time.monotonic() >= deadline:
+                        raise LockTimeout(
+                            f"{name} on {self.shown} was under way elsewhere for {timeout.total_seconds():g} s"
+                        )
+                    time.sleep(POLL)
+                yield connection  # its end gives the lock back
+        except psycopg.Error as error:
+            raise self._told(error, connecting=True) from error
+
+    def pool_for(self, purpose: str, before: Callable[[], None]) -> "_Pool":
+        """Make a pool for LangGraph's own Postgres classes, on which unqualified names are those of this schema.
+
+        Args:
+            purpose: For the pool's name.
+            before: Is called before a connection is handed out; what it raises goes to who asked.
+        """
+        pool = _PreparedPool(
+            self.conninfo,
+            kwargs={"autocommit": True, "prepare_threshold": 0, **_network(self.conninfo)},
+            name=f"harness-memory-{purpose}",
+            open=False,
+            configure=self._enter_schema,
+            check=psycopg_pool.ConnectionPool.check_connection,
+            **self._pool_settings(),
+        )
+        pool.before = before
+        with self._guard:
+            self._lent.append(pool)
+        return pool
+
+    def _enter_schema(self, connection: "psycopg.Connection[Any]") -> None:
+        connection.execute(f'SET search_path TO "{self.schema}"'.encode())
 
     # -- pools ------------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Close every connection of this process, those of event loops that ended included."""
         with self._guard:
-            pools, self._pools = self._pools, {}
-        for pool in pools.values():
+            pools = [*self._pools.values(), *self._lent]
+            self._pools, self._lent = {}, []
+        for pool in pools:
             pool.close()
         self._end_dead_loops()
 
@@ -306,7 +380,7 @@ class Connections:
             self._busy -= 1
             pool.putconn(connection)
 
-    def _taken(self, pool: "psycopg_pool.ConnectionPool[psycopg.Connection[Any]]") -> "psycopg.Connection[Any]":
+    def _taken(self, pool: "_Pool") -> "psycopg.Connection[Any]":
         self._check_up()
         try:
             return pool.getconn()
@@ -328,7 +402,7 @@ class Connections:
             self._busy -= 1
             await pool.putconn(connection)
 
-    def _pool(self, purpose: str) -> "psycopg_pool.ConnectionPool[psycopg.Connection[Any]]":
+    def _pool(self, purpose: str) -> "_Pool":
         self._leave_parent()
         with self._guard:
             if purpose not in self._pools:
