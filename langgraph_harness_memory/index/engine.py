@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
-from langgraph_harness_memory.errors import WorkspaceError
+from langgraph_harness_memory.errors import PathRefused, WorkspaceError
 from langgraph_harness_memory.events import Damaged, OnEvent
 from langgraph_harness_memory.index import lines
 from langgraph_harness_memory.index.database import Database, Unusable, is_waiting
@@ -21,6 +21,7 @@ from langgraph_harness_memory.index.lines import Seen
 from langgraph_harness_memory.index.place import owner_name, places
 from langgraph_harness_memory.index.rank import FileSize
 from langgraph_harness_memory.index.refresh import compare, memory_files
+from langgraph_harness_memory.index.rows import Marks, marks_of
 from langgraph_harness_memory.workspace import FileInfo, Workspace
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ ATTEMPTS = 3
 """Times an operation runs: as it is, after a rebuild, and in memory."""
 
 
-class _Tree:
+class Tree:
     """What is remembered of one tenant's tree."""
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ class Engine:
         self._on_event = on_event
         self._database: Database | None = None
         self._epoch = -1
-        self._trees: dict[str, _Tree] = {}
+        self._trees: dict[str, Tree] = {}
         self._opening = threading.RLock()
         self._told: set[tuple[str, str]] = set()
 
@@ -96,24 +97,47 @@ class Engine:
                 self._repair(database, error, in_memory=attempt == ATTEMPTS - 1)
         raise AssertionError("unreachable")
 
-    def tree_of(self, root: str) -> _Tree:
+    def tree_of(self, root: str) -> Tree:
         """Return what is remembered of a tenant's tree."""
-        return self._trees.setdefault(root, _Tree())
+        return self._trees.setdefault(root, Tree())
 
     def workspace_of(self, root: str) -> Workspace:
         """Return a tenant's part of the workspace."""
         return self.workspace.under(root) if root else self.workspace
 
     def refresh(self, database: Database, root: str) -> None:
-        """See hand edits: read again what changed since it was last read."""
+        """See hand edits: read again what changed since it was last read.
+
+        Where the tree cannot be listed, or another process writes for too long, the index answers with what it has.
+        """
         tree = self.tree_of(root)
         with tree.lock:
             if tree.seen is None:
                 tree.seen = self._known(database, root)
             checked = time.time()  # compared with time stamps that the file system made, so no injected clock
-            stale = compare(memory_files(self.workspace_of(root)), tree.seen)
-            if stale:
-                self.read_again(database, root, (info.path for info in stale.changed), stale.gone, checked=checked)
+            try:
+                stale = compare(self.listing(root), tree.seen)
+                changed = self._truly_changed(database, root, stale.changed, checked)
+                if changed or stale.gone:
+                    self.read_again(database, root, changed, stale.gone, checked=checked)
+            except WorkspaceError as error:
+                self._tell(root or "the workspace", f"the index may be behind the files: {error}")
+
+    def _truly_changed(
+        self, database: Database, root: str, suspects: tuple[FileInfo, ...], checked: float
+    ) -> list[str]:
+        """Leave out files that only may have changed and did not, without waiting for a writer."""
+        tree, workspace = self.tree_of(root), self.workspace_of(root)
+        changed: list[str] = []
+        with database.read() as db:
+            tenant = lines.tenant_id(db, root)
+            for info in suspects:
+                known = None if tenant is None else lines.known_file(db, tenant, info.path)
+                if known is None or known.marks != _marks(workspace, info.path):
+                    changed.append(info.path)
+                elif tree.seen is not None:
+                    tree.seen[info.path] = Seen(fingerprint=info.fingerprint, checked=checked, on_disk=True)
+        return changed
 
     def read_again(
         self,
@@ -144,6 +168,8 @@ class Engine:
         try:
             info = workspace.stat(path)  # before the text: a change in between is noticed next time
             stored = workspace.read(path) if info else None
+        except PathRefused:
+            info = stored = None  # a folder, a link or a device stands where the file was
         except WorkspaceError as error:
             self._tell(path, str(error))
             return Seen(checked=checked, on_disk=True)
@@ -304,3 +330,12 @@ class Engine:
         log.warning("%s: %s", path, reason)
         if self._on_event is not None:
             self._on_event(Damaged(path=path, reason=reason))
+
+
+def _marks(workspace: Workspace, path: str) -> Marks | None:
+    """Measure a file; `None` where it cannot be read, which is told when it is read for its lines."""
+    try:
+        stored = workspace.read(path)
+    except (PathRefused, WorkspaceError):
+        return None
+    return None if stored is None else marks_of(stored.data)

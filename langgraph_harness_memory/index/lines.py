@@ -105,7 +105,7 @@ def write_file(
     Returns:
         Whether any row changed.
     """
-    known = _known(db, tenant, path)
+    known = known_file(db, tenant, path)
     marks = marks_of(data)
     if known and known.marks == marks and not verify:
         _remember(db, known.id, seen)
@@ -129,7 +129,7 @@ def write_file(
 
 def remove_file(db: sqlite3.Connection, tenant: int, path: str) -> bool:
     """Remove a file and its rows; `False` when there were none."""
-    known = _known(db, tenant, path)
+    known = known_file(db, tenant, path)
     if known is None:
         return False
     _remove_rows(db, tenant, known.id, _stored_ids(db, known.id))
@@ -151,7 +151,8 @@ def _touch(db: sqlite3.Connection, tenant: int) -> None:
     db.execute("UPDATE tenant SET generation = generation + 1 WHERE id = ?", (tenant,))
 
 
-def _known(db: sqlite3.Connection, tenant: int, path: str) -> KnownFile | None:
+def known_file(db: sqlite3.Connection, tenant: int, path: str) -> KnownFile | None:
+    """Return a file as the index has it; `None` where it has none of that path."""
     row = db.execute(
         "SELECT id, fingerprint, checked, on_disk, size, prefix, whole, number, heading, day, source"
         " FROM file WHERE tenant = ? AND path = ?",

@@ -8,6 +8,7 @@ again until it has been quiet for that long.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from langgraph_harness_memory.errors import PathRefused
 from langgraph_harness_memory.index.lines import Seen
 from langgraph_harness_memory.index.rows import is_indexed
 from langgraph_harness_memory.workspace import FileInfo, Workspace
@@ -31,7 +32,10 @@ class Stale:
 
 def memory_files(tree: Workspace) -> list[FileInfo]:
     """List the files of a tenant's tree that are indexed."""
-    curated = tree.stat("MEMORY.md")
+    try:
+        curated = tree.stat("MEMORY.md")
+    except PathRefused:  # a folder or a link of that name is no memory
+        curated = None
     found = [curated] if curated else []
     found += tree.files("memory", recursive=False)
     found += tree.files("memory/archive", recursive=False)

@@ -73,6 +73,11 @@ class MemoryIndex:
         return f"MemoryIndex({self._engine.workspace.name!r}, tenant_root={self._root or '.'!r})"
 
     @property
+    def workspace(self) -> Workspace:
+        """The whole workspace, whoever's view this is."""
+        return self._engine.workspace
+
+    @property
     def path(self) -> Path | None:
         """The index file; `None` while closed, and when the index lives in memory."""
         return self._engine.path
