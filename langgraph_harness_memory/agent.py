@@ -124,12 +124,6 @@ def _add_ends(
     return "structured_response"
 
 
-def _binding(model: Runnable[Any, Any], tools: Sequence[Any]) -> Runnable[Any, Any]:
-    """Return the model with its tools bound; a runnable that cannot bind has them already."""
-    bind = getattr(model, "bind_tools", None)
-    return bind(list(tools)) if tools and bind is not None else model
-
-
 def _messages(state: Any) -> list[AnyMessage]:
     found: list[AnyMessage] = state["messages"] if isinstance(state, dict) else state.messages
     return found
