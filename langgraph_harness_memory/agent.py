@@ -72,10 +72,9 @@ def create_memory_agent(
     )
     executor = ToolNode(own) if own else None
     last = _add_ends(graph, memory, model=runnable, tools=bound, prompt=prompt, response_format=response_format)
-    prepares = (
-        memory.config.compaction is None
-    )  # a step's results together are evicted there, with or without compaction
-    node = memory.model_node(_binding(runnable, bound), bound, system_prompt=prompt, prepares=prepares, name=name)
+    # Without a compaction node, a step's results together are evicted before the model sees them.
+    prepares = memory.config.compaction is None
+    node = memory.model_node(runnable, bound, system_prompt=prompt, prepares=prepares, name=name)
     graph.add_node("model", node)
     if executor is None:
         graph.add_edge("model", last)
