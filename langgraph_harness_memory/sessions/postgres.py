@@ -47,8 +47,17 @@ class PostgresSessionSaver(PostgresSaver):
         self._workspace = workspace
         self._is_ready = threading.Event()
         self._guard = threading.Lock()
-        super().__init__(workspace.connections.pool_for("checkpoints", self._prepare), serde=serde)
+        super().__init__(self.conn, serde=serde)
         self.lock = _Together()  # type: ignore[assignment]  # a lock in all but exclusion; see there
+
+    @property
+    def conn(self) -> Any:
+        """The pool of this process; another one after a fork, or once the workspace was closed and is used again."""
+        return self._workspace.connections.lent("checkpoints", self._prepare)
+
+    @conn.setter
+    def conn(self, value: Any) -> None:
+        """`PostgresSaver` sets what it was given, which is the same."""
 
     def setup(self) -> None:
         """Make the tables; the first operation does so by itself."""

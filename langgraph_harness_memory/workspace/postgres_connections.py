@@ -95,15 +95,13 @@ class _LoopPool:
 
 
 class _PreparedPool(psycopg_pool.ConnectionPool["psycopg.Connection[Any]"]):
-    """A pool that opens itself and prepares what its connections need when the first one is asked for."""
+    """A pool that has what its connections need prepared before it hands one out."""
 
     before: Callable[[], None]
 
     def getconn(self, timeout: float | None = None) -> "psycopg.Connection[Any]":
         """Give a connection; see `psycopg_pool`."""
         self.before()
-        if self.closed:
-            self.open()
         return super().getconn(timeout)
 
 
@@ -119,7 +117,6 @@ class Connections:
     """Connections for operations, per process and per event loop; as many again for locks."""
     _pools: "dict[str, _Pool]" = field(default_factory=dict)
     _loops: dict[int, _LoopPool] = field(default_factory=dict)
-    _lent: "list[_Pool]" = field(default_factory=list)
     _inherited: list[Any] = field(default_factory=list)
     _prepared: set[str] = field(default_factory=set)
     _queues: "weakref.WeakValueDictionary[int, _Queue]" = field(default_factory=weakref.WeakValueDictionary)
@@ -327,26 +324,29 @@ class Connections:
         except psycopg.Error as error:
             raise self._told(error, connecting=True) from error
 
-    def pool_for(self, purpose: str, before: Callable[[], None]) -> "_Pool":
-        """Make a pool for LangGraph's own Postgres classes, on which unqualified names are those of this schema.
+    def lent(self, purpose: str, before: Callable[[], None]) -> "_Pool":
+        """Lend a pool to LangGraph's own Postgres classes, on which unqualified names are those of this schema.
 
         Args:
-            purpose: For the pool's name.
+            purpose: Names the pool; the same one is lent again until it is closed.
             before: Is called before a connection is handed out; what it raises goes to who asked.
         """
-        pool = _PreparedPool(
-            self.conninfo,
-            kwargs={"autocommit": True, "prepare_threshold": 0, **_network(self.conninfo)},
-            name=f"harness-memory-{purpose}",
-            open=False,
-            configure=self._enter_schema,
-            check=psycopg_pool.ConnectionPool.check_connection,
-            **self._pool_settings(),
-        )
-        pool.before = before
+        self._leave_parent()
         with self._guard:
-            self._lent.append(pool)
-        return pool
+            if purpose not in self._pools:
+                pool = _PreparedPool(
+                    self.conninfo,
+                    kwargs={"autocommit": True, "prepare_threshold": 0, **_network(self.conninfo)},
+                    name=f"harness-memory-{purpose}",
+                    open=False,
+                    configure=self._enter_schema,
+                    check=psycopg_pool.ConnectionPool.check_connection,
+                    **self._pool_settings(),
+                )
+                pool.before = before
+                pool.open()
+                self._pools[purpose] = pool
+            return self._pools[purpose]
 
     def _enter_schema(self, connection: "psycopg.Connection[Any]") -> None:
         connection.execute(f'SET search_path TO "{self.schema}"'.encode())
@@ -356,9 +356,8 @@ class Connections:
     def close(self) -> None:
         """Close every connection of this process, those of event loops that ended included."""
         with self._guard:
-            pools = [*self._pools.values(), *self._lent]
-            self._pools, self._lent = {}, []
-        for pool in pools:
+            pools, self._pools = self._pools, {}
+        for pool in pools.values():
             pool.close()
         self._end_dead_loops()
 
