@@ -40,6 +40,9 @@ def claim(upkeep: Upkeep, state: TickState) -> dict[str, Any]:
         return {**blank, "skipped": lease.reason}
     if lease is None:
         return {**blank, "skipped": "another process is at it"}
+    if not state.get("force", False) and not _is_due(upkeep, state):
+        upkeep.workspace.release_lease(lease)  # another process ran it between the two
+        return {**blank, "skipped": "not due"}
     if "user_id" not in state and state.get("steps") is None:
         drive(change_state(None, lambda old: dataclasses.replace(old, ticked_at=at)), upkeep.performer().perform)
     return {**blank, "ran": True, "lease": lease.owner}
