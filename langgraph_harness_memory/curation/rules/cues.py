@@ -23,6 +23,12 @@ FIRST_PERSON = word_set(
 )
 """Who says of themselves; of languages that leave the pronoun out, the verbs."""
 
+SECOND_PERSON = word_set(
+    """you you're you've you'll you'd your yours yourself du dich dir dein deine ihr euch tu te toi ton ta tes vous votre tú ti usted
+    você teu ты тебя тебе твой вы вас вам ваш"""
+)
+"""Who talks about the listener."""
+
 FIRST_PERSON_DENSE = (
     "我",
     "我们",
@@ -49,7 +55,7 @@ COMMITMENT = word_set(
     must never always should need needs required remember important note rule policy prefer prefers preferred preference favorite
     favourite like likes love loves loved hate hates enjoy enjoys want wants hope hoping dream dreams goal goals allergic vegetarian
     vegan fan use uses using used works work worked working lives live lived moved born married engaged graduated started
-    joined left quit bought sold got won lost named called means stands because instead turned learned learnt
+    joined left quit bought sold got won lost name named called means stands because instead turned learned learnt
     fixed broke broken deployed released merged configured installed created wrote built made found
     entschieden entscheidung beschlossen gewählt nehmen immer nie niemals muss müssen wichtig merke bevorzuge lieber mag liebe hasse
     plane geplant termin frist wohne arbeite heiße geboren verheiratet gekauft gezogen nutze nutzen benutze verwende
@@ -100,5 +106,3 @@ OPENERS = re.compile(
     re.IGNORECASE,
 )
 """What stands at the start of a sentence and can go."""
-
-UNCERTAIN = word_set("maybe perhaps guess suppose wonder vielleicht peut-être quizás talvez forse может возможно")

@@ -12,8 +12,11 @@ from langgraph_harness_memory.curation.rules import cues
 QUESTION_WEIGHT = 0.35
 """What a question tells beside a statement with the same words: what somebody wonders about, at most."""
 
-OWN_COMMITMENT = 0.6
-"""What "I prefer tabs" tells beyond its words: short, and the kind of thing that is asked for later."""
+OWN_COMMITMENT = 0.8
+"""What "I prefer tabs" or "the deadline is May 10" tells beyond its words: short, and what is asked for later."""
+
+ABOUT_LISTENER = 0.7
+"""What a sentence about the listener tells less: praise and wishes, where it neither decides nor demands."""
 
 _SENTENCE_END = re.compile(
     r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+|(?:(?<=[。！？｡؟।])(?![」』”’）])|(?<=[。！？｡][」』”’）]))\s*|\s*\n+\s*"
@@ -97,24 +100,24 @@ def _score(text: str) -> float:
     identifiers = len(_IDENTIFIER.findall(text))
     if not (content or names or numbers or identifiers):
         return 0.0
-    score = min(len(content), 12) * 0.35
-    score += min(names, 3) * 0.9 + numbers * 1.5 + min(identifiers, 3) * 1.2
+    score = min(len(content), 12) * 0.35 - min(len(text), 400) * 0.003
+    score += min(names, 3) * 1.2 + numbers * 1.5 + min(identifiers, 3) * 1.2
     score += bool(_QUOTE.search(text)) * 1.0 + bool(_TIME.search(text)) * 1.5
     is_own = any(word in cues.FIRST_PERSON for word in words)
     commitments = sum(word in cues.COMMITMENT for word in words)
-    score += is_own * 1.2 + min(2, commitments) * 0.6
     has_trait = any(word in cues.TRAITS for word in words)
-    if is_own and commitments and (has_trait or len(content) > commitments):
+    score += is_own * 1.2 + min(2, commitments) * 0.6 + has_trait * 0.8
+    if commitments and (is_own or numbers) and (has_trait or len(content) > commitments or numbers):
         score += OWN_COMMITMENT
-    score += has_trait * 0.8
-    score -= any(word in cues.UNCERTAIN for word in words) * 0.4
+    if not commitments and any(word in cues.SECOND_PERSON for word in words):
+        score -= ABOUT_LISTENER
     return score
 
 
 def _dense_score(text: str, dense: int) -> float:
     if cues.FILLER_DENSE.fullmatch(text.strip("。！!、,，. ～~")):
         return 0.0
-    score = min(dense, 20) * 0.24
+    score = min(dense, 20) * 0.3
     score += bool(_NUMBER.search(text)) * 1.5 + min(2, len(re.findall(r"[A-Za-z]{2,}|[ァ-ヺー]{3,}", text))) * 1.2
     score += (
         min(3, len(_IDENTIFIER.findall(text))) * 1.2 + bool(_QUOTE.search(text)) * 1.0 + bool(_TIME.search(text)) * 1.5
