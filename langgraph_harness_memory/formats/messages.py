@@ -123,7 +123,7 @@ def fields_of(message: BaseMessage) -> Fields:
         change unseen is replaced by one that equals nothing.
     """
     fields, extra = held_by(message)
-    return {name: _apart(value) for name, value in fields.items()}, extra and _apart(extra)
+    return {name: _apart(value) for name, value in fields.items()}, _apart(extra)
 
 
 held_by: Callable[[BaseMessage], Fields] = attrgetter("__dict__", "__pydantic_extra__")
@@ -209,7 +209,7 @@ def message_and_fields(
             fields[name] = _apart(values[name])
     given = {"id", *record}
     given.discard("extra")
-    return _built(shape.cls, values, given, extra), (fields, extra and _apart(extra))
+    return _built(shape.cls, values, given, extra), (fields, _apart(extra))
 
 
 def _built(cls: type[BaseMessage], values: dict[str, Any], given: set[str], extra: dict[str, Any]) -> BaseMessage:

@@ -373,7 +373,7 @@ class Writing:
         if self._is_stored(message):
             (element,) = self._elements([message])
             return {"$message": item_of(element)}
-        if type(message) in CHUNKS or not isinstance(message, (*WHOLE, RemoveMessage)):
+        if type(message) not in {*WHOLE, RemoveMessage}:
             self._log_whole(message)
         if type(message) in {*WHOLE, *CHUNKS, RemoveMessage}:
             return {"$message": ["is", self._messages.in_place(message)]}
