@@ -127,6 +127,9 @@ def demo(
         recalls = [_ask(terminal, memory, q, n, curator or OfflineChatModel()) for n, q in enumerate(QUESTIONS, 1)]
         kept = _kept(memory)
         _show_files(terminal, memory)
+    terminal.say("")
+    terminal.say(f"[dim]look:[/] harness-memory search refunds -w {escape(where)}")
+    terminal.say(f"[dim]     [/] harness-memory view -w {escape(where)} -o memory.html")
     _table(terminal, outcomes, recalls, kept=kept, where=where, failures=happened.failures)
     if happened.failures or not all(r.recalled and r.absent_from_live_context for r in recalls):
         raise typer.Exit(NO)
@@ -253,7 +256,7 @@ def _hit(memory: HarnessMemory, said: Sequence[BaseMessage], question: Question)
             shown = "\n".join(str(m.text) for m in said if isinstance(m, ToolMessage) and m.tool_call_id == call["id"])
             hits = memory.index.search(call["args"]["query"], int(call["args"].get("max_results") or 10))
             for hit in hits:
-                if question.needle in hit.content and f"{hit.path}#" in shown:
+                if question.needle in hit.content and f"{hit.path}#{hit.line_number}" in shown:
                     return hit
     return None
 
@@ -307,6 +310,3 @@ def _table(
     }
     terminal.table("Facts", ["", ""], [[name.replace("_", " "), value] for name, value in summary.items()])
     terminal.answer({"workspace": where, **summary, "sessions": outcomes, "recalled": recalls, "failures": failures})
-    if not terminal.as_json:
-        terminal.say(f"[dim]look:[/] harness-memory search refunds -w {escape(where)}")
-        terminal.say(f"[dim]     [/] harness-memory view -w {escape(where)} -o memory.html")
