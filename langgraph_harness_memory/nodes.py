@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, SystemMessage, convert_to_messages
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable
 from langgraph.prebuilt import ToolNode
 
 from langgraph_harness_memory.conversation.turn import Prepared, call_with_memory, prepare, send
-from langgraph_harness_memory.performers import Caller
+from langgraph_harness_memory.performers import Caller, Twins
 from langgraph_harness_memory.steps import Steps
 from langgraph_harness_memory.turns import (
     Agent,
@@ -166,7 +166,7 @@ def tool_node(turns: Turns, agent: Agent, tools: Sequence[Any] | ToolNode, *, ke
     async def awork(state: State) -> Any:
         return await turns.arun(rule(await node.ainvoke(state)))
 
-    return RunnableLambda(work, awork, name="tools")
+    return Twins("tools", work, awork)
 
 
 def eviction_node(turns: Turns, agent: Agent, *, key: str = "messages", name: str = "eviction") -> Node:
@@ -198,7 +198,7 @@ def _node(name: str, turns: Turns, agent: Agent, rule: Callable[[State], Steps[d
     async def awork(state: State) -> dict[str, Any]:
         return await turns.arun(rule(state), _caller(agent))
 
-    return RunnableLambda(work, awork, name=name)
+    return Twins(name, work, awork)
 
 
 def _calling(
@@ -228,7 +228,7 @@ def _calling(
         caller = Caller(model=agent.chat_model, acall=lambda messages: model.ainvoke([*prefix, *messages]))
         return await turns.arun(rule(given, prefix), caller)
 
-    return RunnableLambda(work, awork, name=name)
+    return Twins(name, work, awork)
 
 
 def _caller(agent: Agent) -> Caller:

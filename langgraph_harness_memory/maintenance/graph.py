@@ -11,7 +11,7 @@ workspace, so that the graph needs no checkpointer: invoke it, put it into `lang
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
@@ -20,7 +20,7 @@ from langgraph_harness_memory.maintenance.claiming import claim, release, renew
 from langgraph_harness_memory.maintenance.report import STEPS, StepFailure, StepName, TickInput, TickReport, TickState
 from langgraph_harness_memory.maintenance.tasks import TASKS, Task, Upkeep
 from langgraph_harness_memory.outcome import finish_in_thread
-from langgraph_harness_memory.performers import aattempt, attempt
+from langgraph_harness_memory.performers import Twins, aattempt, attempt
 from langgraph_harness_memory.steps import Failed, adrive, drive
 
 Update = dict[str, Any]
@@ -49,7 +49,7 @@ def _blocking(name: str, work: Callable[[TickState], Update]) -> Runnable[TickSt
     async def awork(state: TickState) -> Update:
         return await finish_in_thread(work, state)
 
-    return RunnableLambda(work, awork, name=name)
+    return Twins(name, work, awork)
 
 
 def _step(upkeep: Upkeep, name: StepName, task: Task) -> Runnable[TickState, Update]:
@@ -82,7 +82,7 @@ def _step(upkeep: Upkeep, name: StepName, task: Task) -> Runnable[TickState, Upd
             await finish_in_thread(release, upkeep, state)
             raise
 
-    return RunnableLambda(run, arun, name=name)
+    return Twins(name, run, arun)
 
 
 def _is_wanted(state: TickState, name: StepName) -> bool:

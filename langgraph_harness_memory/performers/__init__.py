@@ -11,6 +11,7 @@ propagate.
     files.py       the text files of one tenant
     telling.py     events: callback, stream, log
     background.py  the queue of flushes
+    running.py     a function and its twin as one runnable
     attempting.py  something whose failure must not end what it is part of
 """
 
@@ -18,6 +19,7 @@ from langgraph_harness_memory.performers.asking import Models
 from langgraph_harness_memory.performers.attempting import aattempt, attempt
 from langgraph_harness_memory.performers.background import Flush, FlushQueue
 from langgraph_harness_memory.performers.performer import Caller, Flushes, Performer
+from langgraph_harness_memory.performers.running import Twins
 from langgraph_harness_memory.performers.telling import Teller
 
-__all__ = ["Caller", "Flush", "FlushQueue", "Flushes", "Models", "Performer", "Teller", "aattempt", "attempt"]
+__all__ = ["Caller", "Flush", "FlushQueue", "Flushes", "Models", "Performer", "Teller", "Twins", "aattempt", "attempt"]
