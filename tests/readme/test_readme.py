@@ -99,11 +99,11 @@ def test_an_existing_graph_gains_memory_with_six_lines(tmp_path):
 
     def answer(messages):
         last = messages[-1]
-        if last.type == "human" and "weather" in last.text:
-            return Reply(calls=[("weather", {"city": "Oslo"})])
-        if last.type == "human" and "train" in last.text:
-            return "Noted."
-        return "It rains in Oslo." if last.type == "tool" else "- The user prefers the train"
+        if '"task": "flush"' in last.text:
+            return "- The user prefers the train"
+        if last.type == "tool":
+            return "It rains in Oslo."
+        return Reply(calls=[("weather", {"city": "Oslo"})]) if "weather" in last.text else "Noted."
 
     shown = {}
     for name, code in (("before", before), ("after", after)):
