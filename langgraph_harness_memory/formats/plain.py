@@ -10,6 +10,7 @@ Nothing is imported by a name that stands in a file, except through langgraph's 
 """
 
 import base64
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -81,6 +82,17 @@ def unpacked(value: list[str], serde: SerializerProtocol) -> Any:
     """Read back what `packed` wrote."""
     kind, data = value
     return serde.loads_typed((kind, base64.b64decode(data)))
+
+
+def sealed(body: dict[str, Any], serde: SerializerProtocol) -> list[str]:
+    """Seal plain JSON: its ASCII text goes through the serializer, so that nothing of it can be lost there."""
+    return packed(json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii"), serde)
+
+
+def unsealed(value: list[str], serde: SerializerProtocol) -> dict[str, Any]:
+    """Read back what `sealed` wrote."""
+    body: dict[str, Any] = json.loads(unpacked(value, serde))
+    return body
 
 
 def live(value: Any, serde: SerializerProtocol, special: "dict[str, Special] | None" = None) -> Any:

@@ -10,7 +10,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langgraph_harness_memory.formats import checkpoint_log, records
 from langgraph_harness_memory.formats.checkpoint_log import CheckpointKey, FormKey, Key, Pointer, WritesKey
-from langgraph_harness_memory.formats.plain import packed, unpacked
+from langgraph_harness_memory.formats.plain import sealed, unsealed
 from langgraph_harness_memory.sessions.lines import Line, LineFile
 from langgraph_harness_memory.workspace import Workspace
 
@@ -175,8 +175,7 @@ class CheckpointFile:
         if self._sealer is None:
             self._damage(offset, f"the line at byte {offset} is sealed, and this saver's serializer seals nothing")
             return None
-        body: dict[str, Any] = unpacked(content[1], self._sealer)
-        return body
+        return unsealed(content[1], self._sealer)
 
     def thread_id(self) -> str | None:
         """Return the id of the thread that the first line names; `None` where it is damaged or missing."""
@@ -215,7 +214,7 @@ class CheckpointFile:
         """Write a line, sealed where this file's lines are."""
         if self._sealer is None:
             return checkpoint_log.render(key, ("body", body))
-        return checkpoint_log.render(key, ("sealed", packed(body, self._sealer)))
+        return checkpoint_log.render(key, ("sealed", sealed(body, self._sealer)))
 
     def append(self, entries: Iterable[tuple[Key, dict[str, Any]]], *, first: bytes = b"") -> list[Pointer]:
         """Append lines in one durable write.

@@ -34,6 +34,7 @@ from langgraph_harness_memory.identifiers import file_stem
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.sessions.checkpoint_file import CheckpointPlace
 from langgraph_harness_memory.sessions.coming_ids import ComingIds
+from langgraph_harness_memory.sessions.in_flight import WritesInFlight, key_of
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.sessions.pool import Session
 from langgraph_harness_memory.sessions.rewriting import copy_checkpoints, keep
@@ -74,6 +75,7 @@ class SessionSaver(BaseCheckpointSaver[int]):
     ) -> None:
         super().__init__(serde=serde)
         self._ids = ComingIds()
+        self._in_flight = WritesInFlight()
         folder = Path(directory).expanduser().absolute()
         is_part = folder.name == SESSIONS
         workspace = LocalWorkspace(folder.parent if is_part else folder, fsync=fsync, clock=clock, on_event=on_event)
@@ -98,6 +100,7 @@ class SessionSaver(BaseCheckpointSaver[int]):
         BaseCheckpointSaver.__init__(saver, serde=serde)
         saver.log = log
         saver._ids = ComingIds()
+        saver._in_flight = WritesInFlight()
         return saver
 
     def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ARG002 - the contract's parameter
@@ -122,6 +125,7 @@ class SessionSaver(BaseCheckpointSaver[int]):
     ) -> RunnableConfig:
         """Store a checkpoint durably: its new messages in the log first, then what changed in one line."""
         self._ids.wait_for_input(checkpoint["channel_values"].get(START))
+        self._in_flight.wait(key_of(config))
         with self._writing(config) as thread:
             thread.put(config, checkpoint, metadata, tenant=_tenant(config))
         configurable = config["configurable"]
@@ -137,9 +141,10 @@ class SessionSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote durably, its new messages in the log first."""
-        self._ids.wait_for(writes)
-        with self._writing(config) as thread:
-            thread.put_writes(config, writes, task_id, task_path, tenant=_tenant(config))
+        with self._in_flight.storing(key_of(config)):
+            self._ids.wait_for(writes)
+            with self._writing(config) as thread:
+                thread.put_writes(config, writes, task_id, task_path, tenant=_tenant(config))
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -281,7 +286,8 @@ class SessionSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Twin of `put_writes`; when cancelled, the outcome is waited for first."""
-        await finish_in_thread(self.put_writes, config, writes, task_id, task_path)
+        with self._in_flight.storing(key_of(config)):
+            await finish_in_thread(self.put_writes, config, writes, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Twin of `get_tuple`."""

@@ -14,7 +14,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langgraph_harness_memory.errors import TenantMismatch, UnreadableFile
 from langgraph_harness_memory.formats import records, session_log
-from langgraph_harness_memory.formats.plain import packed, unpacked
+from langgraph_harness_memory.formats.plain import packed, unpacked, unsealed
+from langgraph_harness_memory.formats.plain import sealed as seal
 from langgraph_harness_memory.formats.session_log import LineKey, MessageLine, OwnerLine, SessionStart
 from langgraph_harness_memory.sessions.lines import Line, LineFile
 from langgraph_harness_memory.workspace import Workspace
@@ -207,7 +208,7 @@ class ThreadLog:
         position = self.next_position()
         lines: list[tuple[LineKey, bytes]] = []
         for number, new in enumerate(messages, position):
-            sealed = None if self._sealer is None else packed(new.record, self._sealer)
+            sealed = None if self._sealer is None else seal(new.record, self._sealer)
             line = MessageLine(
                 position=number,
                 message_id=new.message_id,
@@ -263,8 +264,7 @@ class ThreadLog:
         """
         if self._sealer is None:
             raise ValueError(f"{self.path} is sealed and was opened without its serializer")
-        body: dict[str, Any] = unpacked(sealed, self._sealer)
-        return body
+        return unsealed(sealed, self._sealer)
 
     def bytes_at(self, offset: int, length: int) -> bytes:
         """Read raw bytes, where a checkpoint says that messages stand."""
