@@ -166,6 +166,7 @@ def _utterances(entries: Sequence[Mapping[str, Any]], today: date | None) -> lis
                 speaker=speaker,
                 text=text[len(name) + 2 :] if is_named else text,
                 is_person=(role == "user" or is_named) and "repeats" not in entry,
+                is_passed_on="repeats" in entry,
                 said_on=_day(entry.get("sent")) or today,
             )
         )

@@ -42,7 +42,8 @@ _KEYED = re.compile(
     re.IGNORECASE,
 )
 _KEYED_LITERALS = _words(
-    "pass pwd pw pat key secret token credential kennwort contrase mot senha parola has wachtwoord senord ifre парол 密 口令 パス 비밀 كلمة पास mật"
+    """pass pwd pw pat key secret token credential kennwort contrase mot senha parola has wachtwoord senord ifre парол 密 口令 パス 비밀
+    كلمة पास mật"""
 )
 
 _HEADER = re.compile(

@@ -4,6 +4,8 @@
     OpenAIServer                              the same behind a real OpenAI-compatible HTTP server on the loopback address
     FrozenClock                               time that moves when a test says so
     request_faults, assert_valid_request      what a provider would refuse of a request
+    fake_credentials, look_alikes             credentials that open nothing, and texts that only look like some
+    poison_lines, tool_facts                  lines that ask to be remembered, and facts that only a tool knows
 
 Nothing here needs a key or leaves the machine.
 """
@@ -13,36 +15,52 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langgraph_harness_memory.testing.clock import FrozenClock
+    from langgraph_harness_memory.testing.credentials import FakeCredential, fake_credentials, look_alikes
     from langgraph_harness_memory.testing.openai_server import Dropped, OpenAIServer, Rejected
+    from langgraph_harness_memory.testing.poisoning import PoisonLine, ToolFact, poison_lines, tool_facts
     from langgraph_harness_memory.testing.requests import assert_valid_request, request_faults
     from langgraph_harness_memory.testing.scripted import Failure, Reply, Request, ScriptedChatModel, echo
 
 _HOME = {
     "Dropped": "openai_server",
     "Failure": "scripted",
+    "FakeCredential": "credentials",
     "FrozenClock": "clock",
     "OpenAIServer": "openai_server",
     "Rejected": "openai_server",
+    "PoisonLine": "poisoning",
     "Reply": "scripted",
     "Request": "scripted",
     "ScriptedChatModel": "scripted",
+    "ToolFact": "poisoning",
     "assert_valid_request": "requests",
     "echo": "scripted",
+    "fake_credentials": "credentials",
+    "look_alikes": "credentials",
+    "poison_lines": "poisoning",
     "request_faults": "requests",
+    "tool_facts": "poisoning",
 }
 
 __all__ = [
     "Dropped",
     "Failure",
+    "FakeCredential",
     "FrozenClock",
     "OpenAIServer",
+    "PoisonLine",
     "Rejected",
     "Reply",
     "Request",
     "ScriptedChatModel",
+    "ToolFact",
     "assert_valid_request",
     "echo",
+    "fake_credentials",
+    "look_alikes",
+    "poison_lines",
     "request_faults",
+    "tool_facts",
 ]
 
 

@@ -21,6 +21,8 @@ LEAST_BESIDE = 2.15
 """Score that another sentence of such a message needs: what stands beside a fact often completes it.
 
 Both were set by `python -m benchmarks retention`, so that the logs stay below 60 % of what was said."""
+LEAST_PASSED_ON = 1.2
+"""Score that a sentence needs which the assistant passed on from a tool: it was looked up for the user, so it matters."""
 ASSISTANT_SENTENCES = 3
 """Sentences kept of one answer of an assistant without a name: most of it is general knowledge that can be had again."""
 USER_SENTENCES = 12
@@ -45,6 +47,8 @@ class Utterance:
     text: str
     is_person: bool = True
     """A person or somebody with a name; `False` for an assistant without one."""
+    is_passed_on: bool = False
+    """Words of a tool that an assistant passed on."""
     said_on: date | None = None
     """The day it was said, in the reader's zone; `None` = not known."""
 
@@ -87,7 +91,7 @@ def clip(text: str, limit: int = MAX_SENTENCE_CHARS) -> str:
 
 
 def _fact(utterance: Utterance, judged: list[Sentence], asked: str) -> str:
-    kept = _kept(judged, USER_SENTENCES if utterance.is_person else ASSISTANT_SENTENCES)
+    kept = _kept(utterance, judged)
     if not kept:
         return ""
     said = " ".join(with_dates(clip(sentence.text), utterance.said_on) for sentence in kept)
@@ -95,14 +99,16 @@ def _fact(utterance: Utterance, judged: list[Sentence], asked: str) -> str:
     return f"{utterance.speaker}: {context}{said}"
 
 
-def _kept(judged: list[Sentence], most: int) -> list[Sentence]:
+def _kept(utterance: Utterance, judged: list[Sentence]) -> list[Sentence]:
     """Keep the sentences that tell enough, the best ones where there are too many, in the order in which they were said."""
-    if max((s.score for s in judged), default=0.0) < LEAST_SCORE:
+    least, beside = (LEAST_PASSED_ON,) * 2 if utterance.is_passed_on else (LEAST_SCORE, LEAST_BESIDE)
+    if max((s.score for s in judged), default=0.0) < least:
         return []
-    good = [s for s in judged if s.score >= LEAST_BESIDE]
+    most = USER_SENTENCES if utterance.is_person else ASSISTANT_SENTENCES
+    good = [s for s in judged if s.score >= beside]
     if len(good) > most:
-        least = sorted((s.score for s in good), reverse=True)[most - 1]
-        good = [s for s in good if s.score >= least][:most]
+        worst = sorted((s.score for s in good), reverse=True)[most - 1]
+        good = [s for s in good if s.score >= worst][:most]
     return good
 
 
