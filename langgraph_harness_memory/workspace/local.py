@@ -85,7 +85,7 @@ class LocalWorkspace:
         parts = folder_parts(folder)
         if not parts:
             return self
-        inner = object.__new__(LocalWorkspace)
+        inner = object.__new__(type(self))
         inner.__dict__.update(self.__dict__)
         inner.root = self.root.joinpath(*parts)
         inner._base = (*self._base, *parts)

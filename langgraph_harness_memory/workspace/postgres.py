@@ -87,7 +87,7 @@ class PostgresWorkspace:
         parts = folder_parts(folder)
         if not parts:
             return self
-        inner = object.__new__(PostgresWorkspace)
+        inner = object.__new__(type(self))
         inner.__dict__.update(self.__dict__)
         inner._base = (*self._base, *parts)
         return inner

@@ -348,6 +348,28 @@ class Connections:
                 self._pools[purpose] = pool
             return self._pools[purpose]
 
+    def guarded(self, call: Callable[[], T]) -> T:
+        """Call something that asks over a lent pool, again where its connection breaks: only for what may happen twice.
+
+        Raises:
+            Unreachable: The server is away.
+            CutOff: Every connection broke.
+            WorkspaceError: The server refused.
+        """
+        for attempt in range(TRIES):
+            self._check_up()
+            try:
+                return call()
+            except (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
+                raise self._unreachable(error) from error
+            except psycopg.Error as error:
+                told = self._told(error)
+                again = isinstance(told, CutOff) or error.sqlstate in UNDONE
+                if not again or attempt == TRIES - 1:
+                    raise told from error
+                self._drop_broken()
+        raise AssertionError("the last try returns or raises")
+
     def _enter_schema(self, connection: "psycopg.Connection[Any]") -> None:
         connection.execute(f'SET search_path TO "{self.schema}"'.encode())
 

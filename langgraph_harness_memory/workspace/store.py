@@ -110,7 +110,7 @@ class StoreWorkspace:
         parts = folder_parts(folder)
         if not parts:
             return self
-        inner = object.__new__(StoreWorkspace)
+        inner = object.__new__(type(self))
         inner.__dict__.update(self.__dict__)
         inner._base = (*self._base, *parts)
         return inner
