@@ -23,8 +23,8 @@ from langgraph_harness_memory.index.search_steps import (
     Vocabulary,
 )
 
-_COLUMNS = "l.id, l.file, '', l.number, '', l.terms, l.heading, l.day, '', l.is_heading"
-"""Of a candidate; path, text and source are read for the few that become hits, which halves the time of a search."""
+_COLUMNS = "l.id, l.file, '', l.number, '', l.terms, l.heading, l.day, l.source, l.is_heading"
+"""Of a candidate; path and text are read for the few that become hits, which halves the time of a search."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -293,14 +293,14 @@ def answer(db: sqlite3.Connection, tenant: int, request: Request) -> Any:
             sql = "SELECT term, sum(lines) FROM occurrence WHERE tenant = ? GROUP BY term"
             return dict(db.execute(sql, (tenant,)))
         case Complete(found=found):
-            sql = "SELECT f.path, l.text, l.source FROM line l JOIN file f ON f.id = l.file WHERE l.id = ?"
+            sql = "SELECT f.path, l.text FROM line l JOIN file f ON f.id = l.file WHERE l.id = ?"
             return [_completed(c, *db.execute(sql, (c.key,)).fetchone()) for c in found]
         case _:
             assert_never(request)
 
 
-def _completed(candidate: Candidate, path: str, text: str, source: str) -> Candidate:
-    return candidate._replace(path=path, text=text, source=source)
+def _completed(candidate: Candidate, path: str, text: str) -> Candidate:
+    return candidate._replace(path=path, text=text)
 
 
 def _by_terms(db: sqlite3.Connection, tenant: int, request: ByTerms) -> list[Candidate]:

@@ -54,7 +54,7 @@ class Candidate(NamedTuple):
     day: str
     """ISO day; empty = none."""
     source: str
-    """Where its block says it comes from; may be empty until `Complete` is answered."""
+    """Where its block says it comes from."""
     is_heading: bool
     """It is a person's heading."""
 
@@ -184,9 +184,13 @@ def _line_scores(
     everything = sum(weights.values()) or 1.0
     parts = {part: (part / everything) ** power for part in set(found)}
     return [
-        score * parts[part] * (ranking.heading if c.is_heading else 1.0)
+        score * parts[part] * (ranking.heading if c.is_heading else ranking.tool if _is_said_by_a_tool(c) else 1.0)
         for c, score, part in zip(candidates, own, found, strict=True)
     ]
+
+
+def _is_said_by_a_tool(candidate: Candidate) -> bool:
+    return candidate.source.startswith("tool:")
 
 
 @lru_cache(maxsize=COUNTED_LINES)
@@ -247,14 +251,19 @@ def _with_days(
 
 
 def best(
-    candidates: Sequence[Candidate], total: Sequence[float], limit: int, ranking: Ranking = RANKING
+    candidates: Sequence[Candidate],
+    total: Sequence[float],
+    limit: int,
+    weights: Mapping[str, float],
+    ranking: Ranking = RANKING,
 ) -> list[Scored]:
-    """Order candidates, fold what says the same, cut off what is far behind the best.
+    """Order candidates, cut off what is far behind the best, fold what says the same.
 
     Args:
         candidates: The lines.
         total: Their scores.
         limit: Lines wanted.
+        weights: The terms that were chosen. With one or none nothing is cut off: every line that holds it is an answer.
         ranking: The knobs.
 
     Returns:
@@ -263,7 +272,7 @@ def best(
     if not candidates or limit < 1:
         return []
     order = sorted(range(len(candidates)), key=total.__getitem__, reverse=True)
-    least = total[order[0]] * ranking.cut_off
+    least = total[order[0]] * ranking.cut_off if len(weights) > 1 else -math.inf
     kept = [i for i in _ties_settled(candidates, total, order, 4 * limit) if total[i] >= least]
     return [Scored(candidates[i], total[i]) for i in _folded(candidates, kept, limit, ranking)]
 

@@ -84,7 +84,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Complete:
-    """Give these lines with path, text and source, which a back end may leave out of candidates: `list[Candidate]`, same order."""
+    """Give these lines with path and text, which a back end may leave out of candidates: `list[Candidate]`, same order."""
 
     found: tuple[Candidate, ...]
 
@@ -129,7 +129,7 @@ def find_steps(asked: Asked, sizes: Mapping[int, FileSize], ranking: Ranking) ->
         if texts:
             found = yield Literally(texts=texts, limit=asked.limit, since=asked.since, until=asked.until)
     total = scores(found, weights, statistics, query.periods, ranking)
-    scored = best(found, total, asked.limit, ranking)
+    scored = best(found, total, asked.limit, {} if query.asks_for_days_alone else weights, ranking)
     shown = (yield Complete(found=tuple(s.candidate for s in scored))) if scored else []
     return [hit(candidate, s.score) for candidate, s in zip(shown, scored, strict=True)]
 
