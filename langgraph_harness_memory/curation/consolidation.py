@@ -170,7 +170,7 @@ def _mark_seen(tenant: str | None, gathered: Gathered, state: ConsolidationState
     def seen(current: ConsolidationState) -> ConsolidationState:
         marked = current.with_merged(gathered.set_aside)
         whole = {path: gathered.files[path] for path, keys in gathered.keys.items() if keys <= marked.merged}
-        return replace(marked, files={**marked.files, **whole})
+        return replace(marked, files={**marked.files, **whole}, is_lost=False)
 
     if seen(state) == state:
         return state
@@ -234,7 +234,7 @@ def _not_merged(
         return (yield from _failed(tenant, report, answer.reason))
     path = None
     if answer.text.strip():
-        path = rejected_path(at)
+        path = rejected_path(at, answer.text)
         kept = yield from write_text(WriteText(tenant=tenant, path=path, text=answer.text, expect=None))
         path = path if isinstance(kept, str) else None
     report = replace(report, kept_aside=path)

@@ -9,9 +9,9 @@ assistant repeats from a tool is asked for on its own, so that it reaches neithe
 part of the block. `MEMORY.md` is read for reference and never written.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from langgraph_harness_memory.config import FlushConfig
 from langgraph_harness_memory.curation.extraction import Desk, Known, Parts, extract, room
@@ -121,11 +121,12 @@ def _flush_batches(
     desk: Desk, report: FlushReport, fresh: Sequence[LoggedMessage], said: Sequence[Said]
 ) -> Steps[_Done | None]:
     logged_at = {logged.position: logged.logged_at for logged in fresh}
-    for batch in batches(fresh, said, budget=room(desk.settings)):
+    borders = [stone.at for stone in desk.tombstones.stones if stone.said_before]
+    for batch in batches(fresh, said, budget=room(desk.settings), borders=borders):
         known = yield from _known(desk)
         if isinstance(known, Failed):
             return _Done(report=(yield from _failed(desk.thread, report, known.reason)))
-        parts = yield from extract(desk, batch.said, known, said_at=max(logged_at[p] for p in batch.positions))
+        parts = yield from extract(desk, batch.said, known, said_at=_said_at(batch, logged_at, desk.at))
         if isinstance(parts, Failed):
             return _Done(report=(yield from _failed(desk.thread, report, parts.reason)))
         written = yield from _write(desk, batch, parts)
@@ -156,7 +157,9 @@ def _flush_batches(
     return _Done(report=report)
 
 
-def batches(fresh: Sequence[LoggedMessage], said: Sequence[Said], *, budget: int) -> Iterator[Batch]:
+def batches(
+    fresh: Sequence[LoggedMessage], said: Sequence[Said], *, budget: int, borders: Sequence[datetime] = ()
+) -> Iterator[Batch]:
     """Part a stretch into batches that fit; a message is never parted, so that one alone may be over budget.
 
     Every message is in exactly one batch, those that hold no source too.
@@ -165,6 +168,7 @@ def batches(fresh: Sequence[LoggedMessage], said: Sequence[Said], *, budget: int
         fresh: All messages of the stretch, oldest first.
         said: What may hold facts in them.
         budget: Tokens of what was said in one batch.
+        borders: Moments that no batch reaches across: what was said before one may have been forgotten then.
     """
     by_position: dict[int, list[Said]] = {}
     for part in said:
@@ -172,12 +176,15 @@ def batches(fresh: Sequence[LoggedMessage], said: Sequence[Said], *, budget: int
     positions: list[int] = []
     held: list[Said] = []
     size = 0
+    before = datetime.max.replace(tzinfo=UTC)
     for logged in fresh:
         parts = by_position.get(logged.position, [])
         cost = sum(estimate_tokens(part.text) + 8 for part in parts)
-        if held and cost and size + cost > budget:
+        is_full = bool(held) and cost > 0 and size + cost > budget
+        if is_full or (positions and any(before <= border < logged.logged_at for border in borders)):
             yield Batch(positions=tuple(positions), said=tuple(held))
             positions, held, size = [], [], 0
+        before = logged.logged_at
         positions.append(logged.position)
         held += parts
         size += cost
@@ -194,6 +201,12 @@ def _sources(desk: Desk, fresh: Sequence[LoggedMessage]) -> Steps[tuple[Said, ..
         return before
     settings = desk.settings
     return sources(fresh, before=before, allowed=settings.sources, subagents=settings.subagents)
+
+
+def _said_at(batch: Batch, logged_at: Mapping[int, datetime], at: datetime) -> datetime:
+    """Return when the last of a batch was said; what a clock that went back dates in the future may be from any time."""
+    latest = max(logged_at[position] for position in batch.positions)
+    return latest if latest <= at else datetime.min.replace(tzinfo=UTC)
 
 
 def _known(desk: Desk) -> Steps[Known | Failed]:

@@ -52,7 +52,8 @@ class Present:
 
         Where lines were seen and no memory was ever written (a tool said them, a proposal was rejected), there is none to rebuild.
         """
-        return not memory_md.facts(self.text) and (self.state.memory is not None or not self.state.merged)
+        never_written = self.state.memory is None and not self.state.merged
+        return self.state.is_lost or (never_written and not memory_md.facts(self.text))
 
 
 def read_state(tenant: str | None) -> Steps[ConsolidationState | Failed]:
@@ -151,13 +152,14 @@ def record_change(tenant: str | None, entry: str, entry_id: str) -> Steps[None]:
 def with_removals(state: ConsolidationState, text: str) -> ConsolidationState:
     """Return the state with what a person took out of `MEMORY.md` since it was last written, and without what they put back.
 
-    A line that is there in other words was edited and not removed. From then on the memory is compared with what the person
-    left. A memory that is blank was lost or cleared as a
-    whole: it is rebuilt, and nothing in it counts as removed one by one.
+    A line that is there in other words was edited and not removed. From then on the memory is compared with what the
+    person left. A memory that is blank was lost or cleared as a whole: it is rebuilt from all logs, also when somebody
+    writes a line into it first, and nothing in it counts as removed one by one.
     """
     standing = [fact.text for fact in memory_md.facts(text)]
     if not standing:
-        return state
+        lost = state.memory if state.memory and memory_md.facts(state.memory.text) else None
+        return replace(state, memory=replace(lost, text=text), is_lost=True) if lost else state
     forms = {line_form(fact) for fact in standing}
     removed = [fact for fact in state.removed if line_form(fact) not in forms]
     if state.memory and state.memory.text != text:

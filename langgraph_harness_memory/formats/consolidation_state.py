@@ -69,6 +69,8 @@ class ConsolidationState:
     pending: Pending | None = None
     proposal: Pending | None = None
     """What waits for a person's yes, in review mode."""
+    is_lost: bool = False
+    """`MEMORY.md` was found missing or blank and is not rebuilt from all logs yet."""
     merged_before: datetime | None = None
     """Lines from before this moment count as merged: the single instant of earlier systems."""
 
@@ -128,6 +130,8 @@ def render(state: ConsolidationState) -> str:
     for name, pending in (("pending", state.pending), ("proposal", state.proposal)):
         if pending:
             fields[name] = _pending_fields(pending)
+    if state.is_lost:
+        fields["lost"] = True
     if state.merged_before:
         fields["merged_before"] = state.merged_before.isoformat()
     fields["merged"] = _packed(state.merged)
@@ -187,6 +191,7 @@ def _state(fields: dict[str, Any]) -> ConsolidationState:
         removed=tuple(str(fact) for fact in fields.get("removed", ())),
         pending=_pending(fields.get("pending")),
         proposal=_pending(fields.get("proposal")),
+        is_lost=bool(fields.get("lost", False)),
         merged_before=_instant(before) if before else None,
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from langgraph_harness_memory.formats.daily_log import bullet_text
+from langgraph_harness_memory.identifiers import content_hash
 
 PATH = "MEMORY.md"
 BACKUPS = "memory/.backups"
@@ -97,6 +98,7 @@ def version_path(name: str) -> str | None:
     return path if _BACKUP.fullmatch(path) else None
 
 
-def rejected_path(at: datetime) -> str:
-    """Return where a refused text of this moment is kept."""
-    return f"{REJECTED}/{at.astimezone(UTC):%Y%m%dT%H%M%S%fZ}.md"
+def rejected_path(at: datetime, text: str) -> str:
+    """Return where a text that was refused at this moment is kept."""
+    digest = content_hash(text.encode("utf-8", "surrogatepass"))[:8]
+    return f"{REJECTED}/{at.astimezone(UTC):%Y%m%dT%H%M%S%fZ}-{digest}.md"

@@ -333,3 +333,9 @@ def disk(tmp_path) -> Callable[..., Disk]:
     yield open_disk
     for one in opened:
         one.index.close()
+
+
+@pytest.fixture
+def disk_class() -> type[Disk]:
+    """For tests that open folders of their own."""
+    return Disk
