@@ -1,7 +1,10 @@
 """`chat`: talk with the memory agent in a terminal."""
 
+import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -47,15 +50,24 @@ def chat(
     """
     terminal = Terminal()
     talker = choose_model(model)
-    happened = Happenings(lambda text: terminal.say(f"  [dim]·[/] {text}"))
+    # What happens in the background is told between two lines, never in the middle of an answer.
+    waiting: deque[str] = deque()
+    happened = Happenings(waiting.append)
     with open_memory(workspace, must_exist=False, model=talker, config=MemoryConfig(), on_event=happened) as memory:
         thread_id = thread or f"chat-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
         seat = Seat(terminal, memory, talker or OfflineChatModel(), thread_id=thread_id, user=user)
         name = "offline, by rules" if talker is None else (model or "the model of the environment")
         terminal.say(f"[bold]{escape(thread_id)}[/] [dim]· {escape(name)} · /help for commands, Ctrl-D to leave[/]")
-        while (line := _read_line(terminal)) is not None and seat.take(line):
-            continue
+        with closing(seat):
+            while (line := _read_line(terminal)) is not None and seat.take(line):
+                _tell(terminal, waiting)
+    _tell(terminal, waiting)
     terminal.say("[dim]bye[/]")
+
+
+def _tell(terminal: Terminal, waiting: deque[str]) -> None:
+    while waiting:
+        terminal.say(f"  [dim]·[/] {waiting.popleft()}")
 
 
 def _read_line(terminal: Terminal) -> str | None:
@@ -88,6 +100,9 @@ class Seat:
         self.agent = create_memory_agent(model, memory=memory)
         configurable = {"thread_id": thread_id} | ({"user_id": user} if user is not None else {})
         self.config: Any = {"configurable": configurable}
+        # One loop for the whole conversation: clients of providers keep their connections in it, and Ctrl-C cancels
+        # what runs there at once, where a thread would be waited for.
+        self._loop = asyncio.Runner()
         self.commands: dict[str, Callable[[str], None]] = {
             "/memory": self._memory,
             "/search": self._search,
@@ -96,6 +111,10 @@ class Seat:
             "/status": self._status,
             "/help": lambda _rest: terminal.say(HELP),
         }
+
+    def close(self) -> None:
+        """Stand up: close the loop and the connections in it."""
+        self._loop.close()
 
     def take(self, line: str) -> bool:
         """Take one line; `False` = leave."""
@@ -120,13 +139,13 @@ class Seat:
     def _ask(self, text: str) -> None:
         asked: Any = {"messages": [{"role": "user", "content": text}]}
         while asked is not None:
-            self._stream(asked)
+            self._loop.run(self._stream(asked))
             asked = self._interrupted()
 
-    def _stream(self, asked: Any) -> None:
+    async def _stream(self, asked: Any) -> None:
         is_open = False
-        stream: Iterator[Any] = self.agent.stream(asked, self.config, stream_mode=["messages", "updates"])
-        for mode, part in stream:
+        stream: AsyncIterator[Any] = self.agent.astream(asked, self.config, stream_mode=["messages", "updates"])
+        async for mode, part in stream:
             if mode == "messages":
                 message, _ = part
                 if isinstance(message, AIMessage | AIMessageChunk) and (piece := str(message.text)):

@@ -30,7 +30,7 @@ def line(event: events.Event) -> str | None:
             )
         case events.Recovered():
             return f"[yellow]recovered[/]     from a context overflow in {event.attempts} attempts"
-        case events.Flushed():
+        case events.Flushed() if event.facts:
             where = f" → {escape(event.path)}" if event.path else ""
             return (
                 f"[green]flushed[/]       {counted(event.facts, 'fact')} of {counted(event.messages, 'message')}{where}"
