@@ -15,6 +15,7 @@ from langgraph_harness_memory.memory.operations import Operations
 from langgraph_harness_memory.memory.parts import Parts
 from langgraph_harness_memory.steps import Failed, drive
 from langgraph_harness_memory.tools import (
+    PAGE_CHARS,
     ForgetRequest,
     memory_forget_tool,
     memory_get_tool,
@@ -28,12 +29,14 @@ from langgraph_harness_memory.turns import OURS, Turns
 
 def reading_tools(parts: Parts) -> list[BaseTool]:
     """Build the tools that read memory."""
+    limit = parts.config.eviction.max_result_chars if parts.config.eviction else 0
+    page = min(PAGE_CHARS, limit) if limit else PAGE_CHARS  # a reader's page is never evicted itself
     return _marked(
         [
-            memory_search_tool(parts.index),
-            memory_get_tool(parts.workspace),
-            session_search_tool(parts.sessions),
-            read_file_tool(parts.workspace, parts.sessions, eviction_path=parts.eviction_path),
+            memory_search_tool(parts.index, page_chars=page),
+            memory_get_tool(parts.workspace, page_chars=page),
+            session_search_tool(parts.sessions, page_chars=page),
+            read_file_tool(parts.workspace, parts.sessions, eviction_path=parts.eviction_path, page_chars=page),
         ]
     )
 
