@@ -135,7 +135,7 @@ def _curated(messages: Sequence[BaseMessage]) -> str | None:
     fields = material(messages)
     if fields is not None:
         return _flush(fields) if fields["task"] == "flush" else _consolidation(fields)
-    return _summary(messages[-1].text) if is_summary_request(messages) else None
+    return _summary(messages) if is_summary_request(messages) else None
 
 
 def _flush(fields: Mapping[str, Any]) -> str:
@@ -185,8 +185,8 @@ def _consolidation(fields: Mapping[str, Any]) -> str:
     return merge(memory, new, budget=budget if isinstance(budget, int) else DEFAULT_BUDGET, removed=removed) or SENTINEL
 
 
-def _summary(text: str) -> str:
-    earlier, turns = read_transcript(text)
+def _summary(messages: Sequence[BaseMessage]) -> str:
+    earlier, turns = read_transcript(messages)
     length = sum(len(turn.text) + sum(map(len, turn.calls)) for turn in turns)
     new = max(int(length * SUMMARY_SHARE), min(int(length * SHORT_SHARE), SHORT_SUMMARY))
     limit = min(MAX_SUMMARY_CHARS, len(earlier) + new)

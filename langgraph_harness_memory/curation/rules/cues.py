@@ -52,7 +52,7 @@ COMMITMENT = word_set(
     """forbidden allowed mandatory banned required adopt adopted migrate migrated switch switched settled agreed agree
     decide decided decision chose choose chosen picked pick
     plan plans planned planning going gonna will intend intends scheduled schedule deadline due booked signed applied
-    must never always should need needs required remember important note rule policy prefer prefers preferred preference favorite
+    must never always budget should need needs required remember important note rule policy prefer prefers preferred preference favorite
     favourite like likes love loves loved hate hates enjoy enjoys want wants hope hoping dream dreams goal goals allergic vegetarian
     vegan fan use uses using used works work worked working lives live lived moved born married engaged graduated started
     joined left quit bought sold got won lost name named called means stands because instead turned learned learnt
@@ -67,6 +67,12 @@ COMMITMENT = word_set(
     купил używam zawsze nigdy wolę lubię mieszkam pracuję"""
 )
 """Decisions, plans, preferences, rules, and what people do and are."""
+
+RULES = word_set(
+    """must never always forbidden mandatory required rule insist insists immer nie niemals muss müssen pflicht verboten toujours jamais doit
+    interdit siempre nunca debe prohibido sempre mai deve vietato всегда никогда нельзя"""
+)
+"""What somebody demands of whatever comes later."""
 
 TRAITS = word_set(
     """vegetarian vegan allergic diabetic married engaged divorced pregnant retired unemployed left-handed vegetarierin vegetarier allergisch

@@ -14,7 +14,9 @@ NEGATIONS = cues.word_set(
 """Words that turn a statement around."""
 DENSE_NEGATIONS = ("不", "没", "沒", "ない", "ません", "않", "못")
 
-LIGHT = (cues.FILLER | cues.word_set("also really very just now still actually again already even")) - NEGATIONS
+LIGHT = (
+    cues.FILLER | cues.word_set("remember also really very just now still actually again already even")
+) - NEGATIONS
 """Words that a repeat may have beyond the line that it repeats."""
 
 

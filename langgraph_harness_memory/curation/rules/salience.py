@@ -13,7 +13,7 @@ QUESTION_WEIGHT = 0.35
 """What a question tells beside a statement with the same words: what somebody wonders about, at most."""
 
 OWN_COMMITMENT = 0.8
-"""What "I prefer tabs" or "the deadline is May 10" tells beyond its words: short, and what is asked for later."""
+"""What "I prefer tabs", "the deadline is May 10" or "it must be reversible" tells beyond its words: it is asked for later."""
 
 ABOUT_LISTENER = 0.7
 """What a sentence about the listener tells less: praise and wishes, where it neither decides nor demands."""
@@ -108,6 +108,8 @@ def _score(text: str) -> float:
     has_trait = any(word in cues.TRAITS for word in words)
     score += is_own * 1.2 + min(2, commitments) * 0.6 + has_trait * 0.8
     if commitments and (is_own or numbers) and (has_trait or len(content) > commitments or numbers):
+        score += OWN_COMMITMENT
+    if len(content) > 2 and any(word in cues.RULES for word in words):
         score += OWN_COMMITMENT
     if not commitments and any(word in cues.SECOND_PERSON for word in words):
         score -= ABOUT_LISTENER
