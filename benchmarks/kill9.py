@@ -115,7 +115,7 @@ def killed(folder: Path, seed: int, ledger: Ledger, longest: float) -> None:
         os.close(heard)
         try:
             write_for_ever(folder, seed, told)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - told, and the child ends here whatever it was
             traceback.print_exc()
         finally:
             os._exit(1)

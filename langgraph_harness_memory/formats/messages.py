@@ -238,6 +238,20 @@ def _clean(value: Any, redact: Callable[[str], str]) -> Any:
     return value
 
 
+def without_secrets(value: Any, redact: Callable[[str], str]) -> Any:
+    """Return a value with every text in it redacted: in lists, tuples and under the keys of dicts; messages stay."""
+    kind = type(value)
+    if kind is str:
+        return redact(value)
+    if kind is list:
+        return [without_secrets(item, redact) for item in value]
+    if kind is tuple:
+        return tuple(without_secrets(item, redact) for item in value)
+    if kind is dict:
+        return {k: v if k in IDENTIFIERS and type(v) is str else without_secrets(v, redact) for k, v in value.items()}
+    return value
+
+
 def without_parts(message: BaseMessage) -> BaseMessage:
     """Return a streamed part as the whole message that LangGraph makes of it; others as they are."""
     from langchain_core.messages import message_chunk_to_message  # noqa: PLC0415 - rarely needed

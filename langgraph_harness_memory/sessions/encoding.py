@@ -28,6 +28,7 @@ from langgraph_harness_memory.formats.messages import (
     message_json,
     redacted,
     without_parts,
+    without_secrets,
 )
 from langgraph_harness_memory.formats.plain import Special, live, packed, plain, unpacked
 from langgraph_harness_memory.formats.session_log import hash_of
@@ -77,6 +78,7 @@ class Messages:
         self.file = file
         self.live = LiveMessages()
         self.serde = serde
+        self.redact = log.redact
         self._log = log
 
     # -- storing ------------------------------------------------------------------------------------------------
@@ -321,6 +323,8 @@ class Writing:
 
     def value(self, value: Any) -> Any:
         """Write a value."""
+        if self._messages.redact is not None:
+            value = without_secrets(value, self._messages.redact)
         return plain(value, self._serde, self._special)
 
     def channel_list(self, values: Sequence[Any], base: StoredList | None, *, is_returned: bool = False) -> StoredList:

@@ -81,8 +81,8 @@ class LineFile:
             return News(was_known, ())
         if self._is_open and info.fingerprint == self._fingerprint:
             return News(False, ())
-        # After an append of our own the fingerprint is not known; any other change without growth is an edit.
-        is_edited = info.size == self._size and self._fingerprint is not None
+        # A change without growth is an edit: a line was redacted in place, or somebody was here with an editor.
+        is_edited = info.size == self._size
         if self._is_open and self.high > 0 and info.size >= self.high and not is_edited:
             start = self.high - len(self._anchor)
             stored = self._workspace.read(self.path, start=start)
@@ -131,7 +131,9 @@ class LineFile:
         self._size = self.high = offset + len(data)
         self.low = min(self.low, offset)
         self._anchor = data[-ANCHOR:]
-        self._fingerprint, self._is_open = None, True
+        info = self._workspace.stat(self.path)
+        self._fingerprint = info.fingerprint if info is not None and info.size == self._size else None
+        self._is_open = True
         return offset
 
     def next_offset(self) -> int:

@@ -28,7 +28,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.constants import START
 
 from langgraph_harness_memory.clock import Clock
-from langgraph_harness_memory.errors import DamagedSession, SettingError, TenantMismatch
+from langgraph_harness_memory.errors import DamagedSession, SettingError
 from langgraph_harness_memory.events import OnEvent
 from langgraph_harness_memory.identifiers import file_stem
 from langgraph_harness_memory.outcome import finish_in_thread
@@ -43,6 +43,9 @@ from langgraph_harness_memory.workspace.local import LocalWorkspace
 
 SESSIONS = "sessions"
 """Name of the folder of a workspace that holds its sessions."""
+
+SERIALIZERS = 8
+"""Serializers for which a session is kept decoded; LangGraph derives one per compiled graph under strict msgpack."""
 
 T = TypeVar("T")
 
@@ -358,17 +361,14 @@ class SessionSaver(BaseCheckpointSaver[int]):
     def _thread(self, session: Session, config: RunnableConfig | None) -> ThreadCheckpoints:
         tenant = _tenant(config)
         if tenant is not None:
-            owner, _ = session.log.owner()
-            if owner is not None and owner != tenant:
-                raise TenantMismatch(
-                    f"thread {session.thread_id!r} belongs to tenant {owner!r} and was asked for by tenant {tenant!r}: "
-                    "use another thread_id"
-                )
+            session.log.check_owner(tenant)
         state = (session.checkpoints.generation, session.log.generation)
         kept = session.cached.get(id(self.serde))
         if kept is None or kept[0] != state:
             thread = ThreadCheckpoints(session, self.log, self.serde, self._message_serde())
             kept = session.cached[id(self.serde)] = (state, thread)
+            while len(session.cached) > SERIALIZERS:
+                del session.cached[next(iter(session.cached))]
         return kept[1]
 
     def _message_serde(self) -> SerializerProtocol:

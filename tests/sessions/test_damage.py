@@ -77,7 +77,7 @@ def test_checkpoints_cut_at_any_byte_give_the_last_whole_one(folder: Path) -> No
 def test_a_flipped_bit_never_gives_a_message_that_was_not_said(tmp_path: Path) -> None:
     """Each bit of a log is flipped once: every message that is read is one of those that were logged."""
     path, data = _filled(tmp_path)
-    for index in range(0, len(data)):
+    for index in range(len(data)):
         flipped = bytearray(data)
         flipped[index] ^= 1 << (index % 8)
         path.write_bytes(bytes(flipped))
@@ -106,8 +106,8 @@ def test_damage_in_the_middle_is_skipped_told_once_and_left_on_disk(tmp_path: Pa
 CORPUS: dict[str, Callable[[list[bytes]], bytes]] = {
     "glued": lambda ls: b"\n".join([*ls[:2], ls[2] + ls[3], *ls[4:]]),
     "torn then glued": lambda ls: b"\n".join([*ls[:2], ls[2][:50] + ls[2], *ls[3:]]),
-    "other line ends": lambda ls: b"\r\n".join(ls),
-    "blank lines": lambda ls: b"\n\n\n".join(ls),
+    "other line ends": b"\r\n".join,
+    "blank lines": b"\n\n\n".join,
     "byte order mark": lambda ls: b"\xef\xbb\xbf" + b"\n".join(ls),
     "no end": lambda ls: b"\n".join(ls).rstrip(b"\n"),
     "text before": lambda ls: b"\n".join([ls[0], b"see below: " + ls[1], *ls[2:]]),

@@ -263,8 +263,8 @@ def test_copying_takes_marks_and_times_along(tmp_path: Path) -> None:
     assert log.flushed("a2").ranges == ((1, 1),)
     assert log.copy("a1", "a1") == {}
     assert log.copy("nothing", "a3") == {}
+    log.append(BOB, [HumanMessage("x")])
     with pytest.raises(TenantMismatch, match="belongs to tenant 'bob'"):
-        log.append(BOB, [HumanMessage("x")])
         log.copy("a1", "b1")
 
 
@@ -305,6 +305,44 @@ def test_with_redaction_neither_file_holds_a_secret_and_the_state_shows_the_plac
     assert len(again.log.read("t1")) == 4
     assert len(say(chat(again), "third")) == 6
     assert len(again.log.read("t1")) == 6
+
+
+def test_with_redaction_other_values_hold_no_secret_either(tmp_path: Path) -> None:
+    """Texts of other channels, of inputs that are no message objects, and of writes are redacted as well."""
+    key = "sk-abc123def456ghi789jkl012"
+    saver = SessionSaver(tmp_path, fsync=False, redact=redact)
+    graph = chat(saver)
+    state = graph.invoke({"messages": [("user", f"my api key is {key}"), {"role": "user", "content": key}]}, T1)
+    assert len(state["messages"]) == 3
+    config = saver.put(
+        {"configurable": {"thread_id": "t2", "checkpoint_ns": ""}},
+        {
+            "v": 4,
+            "id": "1",
+            "ts": "",
+            "channel_values": {"notes": {"deep": [key, (key, 1)]}},
+            "channel_versions": {"notes": 1},
+            "versions_seen": {},
+            "updated_channels": None,
+        },
+        {},
+        {},
+    )
+    saver.put_writes(config, [("notes", key)], "task")
+    assert b"abc123def456" not in b"".join(p.read_bytes() for p in tmp_path.glob("*.jsonl"))
+
+
+def test_a_line_that_was_redacted_in_place_is_seen_by_readers_that_had_it(tmp_path: Path) -> None:
+    """A message that a person had forgotten is gone from the next state, in a process that holds it in memory too."""
+    from langgraph_harness_memory.sessions.redacting import redact_messages
+
+    mine = SessionSaver.over(SessionLog(LocalWorkspace(tmp_path, fsync=False)))
+    say(chat(mine), "forget me please, all of this", "two")
+    redact_messages(SessionLog(LocalWorkspace(tmp_path, fsync=False)), THREAD, [0])
+    state = chat(mine).get_state(T1).values["messages"]
+    assert "forget me" not in state[0].text
+    assert len(state) == 4
+    assert len(say(chat(mine), "three")) == 6
 
 
 def test_a_store_serves_as_workspace() -> None:
