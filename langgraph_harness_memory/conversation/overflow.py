@@ -194,6 +194,6 @@ def _status(error: BaseException) -> int | None:
 def _text(error: BaseException) -> str:
     parts = [str(error), str(getattr(error, "message", "") or "")]
     body = getattr(error, "body", None)
-    if isinstance(body, Mapping | str):
+    if isinstance(body, Mapping | str | list):  # Google answers with a list of one error
         parts.append(str(body))
     return " ".join(parts).lower()
