@@ -15,9 +15,9 @@ from langgraph_harness_memory.curation.rules.moments import with_dates
 from langgraph_harness_memory.curation.rules.repeats import Repeats
 from langgraph_harness_memory.curation.rules.salience import Sentence, content_words, judge, sentences_of
 
-LEAST_SCORE = 3.28
+LEAST_SCORE = 3.25
 """Score that the best sentence of a message needs for the message to be written down."""
-LEAST_BESIDE = 2.15
+LEAST_BESIDE = 2.2
 """Score that another sentence of such a message needs: what stands beside a fact often completes it.
 
 Both were set by `python -m benchmarks retention`, so that the logs stay below 60 % of what was said."""
