@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from langgraph_harness_memory.config import FlushConfig
 from langgraph_harness_memory.curation.extraction import Desk, Known, Parts, extract, room
-from langgraph_harness_memory.curation.provenance import Said, sources
+from langgraph_harness_memory.curation.provenance import CONTEXT_MESSAGES, Said, sources
 from langgraph_harness_memory.curation.screening import Screening
 from langgraph_harness_memory.curation.tombs import read_tombstones
 from langgraph_harness_memory.curation.wording import estimate_tokens
@@ -38,8 +38,6 @@ from langgraph_harness_memory.steps import (
     read_unflushed,
 )
 
-CONTEXT_MESSAGES = 60
-"""Messages before the unflushed ones that are looked at to tell what is repeated."""
 ROUNDS = 3
 """How often the log is read again when another flush was faster."""
 

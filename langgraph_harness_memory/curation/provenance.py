@@ -29,6 +29,8 @@ REPEATED_SHARE = 0.6
 """Part of a sentence's words that a tool result must hold for the sentence to be the tool's."""
 REPEATED_RUN = 5
 """Words in a row that make a sentence the tool's by themselves."""
+CONTEXT_MESSAGES = 60
+"""Messages before a stretch that are looked at to tell what is repeated."""
 REMEMBERED_RESULTS = 40
 """Tool results that a sentence is compared with, newest first."""
 
@@ -110,6 +112,22 @@ def sources(
             found += _said(heard, logged, allowed)
         _listen(heard, logged.message)
     return tuple(found)
+
+
+def speaker_of(text: str, conversation: Sequence[LoggedMessage]) -> str:
+    """Say whose words a text is that is about to be saved: `user`, or `tool:<name>` for what a tool said first.
+
+    Our own tools count here too: what a search found may have been a tool's word when it was written down.
+
+    Args:
+        text: What is to be saved.
+        conversation: What was said before, oldest first.
+    """
+    heard = _Heard()
+    for logged in conversation:
+        _listen(heard, logged.message)
+    tools = (heard.repeats(sentence) for sentence in _SENTENCE.split(text) if sentence.strip())
+    return next((f"tool:{tool}" for tool in tools if tool), "user")
 
 
 def _said(heard: _Heard, logged: LoggedMessage, allowed: frozenset[str]) -> Iterable[Said]:

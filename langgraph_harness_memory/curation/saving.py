@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from langgraph_harness_memory.curation.progress import change_state, same_as_any
+from langgraph_harness_memory.curation.provenance import CONTEXT_MESSAGES, speaker_of
 from langgraph_harness_memory.curation.screening import Blocked, Screening
 from langgraph_harness_memory.curation.tombs import change_tombstones
 from langgraph_harness_memory.curation.wording import words
@@ -10,7 +11,7 @@ from langgraph_harness_memory.errors import SettingError, WriteRefused
 from langgraph_harness_memory.formats import daily_log
 from langgraph_harness_memory.formats.consolidation_state import ConsolidationState
 from langgraph_harness_memory.identifiers import ThreadRef
-from langgraph_harness_memory.steps import Failed, Steps, append_text, index_file, now
+from langgraph_harness_memory.steps import Failed, Steps, append_text, index_file, now, read_logged, read_unflushed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,18 +24,19 @@ class Saved:
 
 
 def save(
-    thread: ThreadRef, text: str, *, screening: Screening, key: str, source: str = "user"
+    thread: ThreadRef, text: str, *, screening: Screening, key: str, source: str | None = None
 ) -> Steps[Saved | Failed]:
     """Append a text to today's log.
 
-    What was forgotten or removed before is lifted: it was said again on purpose.
+    What was forgotten or removed before is lifted: it was said again on purpose. Where the text repeats what a tool said in
+    the conversation, and the user did not, it is the tool's: it is written down, and neither promoted nor a lift.
 
     Args:
         thread: The conversation it was said in, and whose memory it feeds.
         text: What to keep; line ends become blanks.
         screening: What it passes before it is written.
         key: Keys the tombstones of a memory that has none yet; random, hexadecimal.
-        source: Whose words it is; `tool:<name>` for what a tool said first, which is not promoted.
+        source: Whose words it is; `None` = told by the conversation.
     """
     flat = daily_log.bullet_text(daily_log.fact_line(text))
     if not flat:
@@ -43,6 +45,7 @@ def save(
     if isinstance(passed, Blocked):
         return Failed(error=WriteRefused(f"this was not saved: {passed.reason}"))
     at = yield from now()
+    source = source or (yield from _speaker(thread, passed))
     if source == "user":
         lifted = yield from _lift(thread.tenant, passed, key=key)
         if isinstance(lifted, Failed):
@@ -54,6 +57,15 @@ def save(
         return failed
     yield from index_file(thread.tenant, path)
     return Saved(path=path, text=passed)
+
+
+def _speaker(thread: ThreadRef, text: str) -> Steps[str]:
+    fresh = yield from read_unflushed(thread)
+    if isinstance(fresh, Failed) or not fresh:
+        return "user"
+    first = fresh[0].position
+    earlier = (yield from read_logged(thread, max(first - CONTEXT_MESSAGES, 0), first)) if first else ()
+    return speaker_of(text, (*(() if isinstance(earlier, Failed) else earlier), *fresh))
 
 
 def _lift(tenant: str | None, text: str, *, key: str) -> Steps[Failed | None]:

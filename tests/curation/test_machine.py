@@ -192,7 +192,10 @@ class Memory(RuleBasedStateMachine):
         path.write_text(path.read_text().replace(gone + "\n", ""))
         self.removed.add(gone[2:])
         self.by_hand.discard(gone[2:])
-        # Whoever looks next sees it: one rewrite later nobody could tell it from a line that the model dropped.
+        self.somebody_looks()
+
+    def somebody_looks(self):
+        """Let a run that fails see what a person did: between two edits nobody could tell a loss from a change of mind."""
         self.mood, mood = "down", self.mood
         self.disk.consolidate()
         self.mood = mood
@@ -226,6 +229,7 @@ class Memory(RuleBasedStateMachine):
     def lose_the_memory(self):
         (self.disk.root / "MEMORY.md").unlink()
         self.by_hand.clear()
+        self.somebody_looks()
 
     # -- what must hold
 
