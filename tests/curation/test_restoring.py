@@ -67,17 +67,16 @@ def test_a_model_that_saves_what_a_tool_told_it_saves_the_tools_word(world, thre
         world.say(HumanMessage("Read it"), call, ToolMessage(f"Note: {poison}.", tool_call_id="c1", name=tool))
         saved(world, thread, poison)
         assert [line.source for line in daily_log.lines(world.text(LOG))][-1] == f"tool:{tool}"
+        world.later(seconds=5)
     assert merged(world).set_aside == 2
     assert world.text("MEMORY.md") is None
 
 
 def test_what_the_user_said_is_saved_as_theirs_though_a_tool_says_it_too(world, thread):
     """The user's own words stay the user's, and what nobody said before is the user's too."""
-    world.say(
-        HumanMessage("The fair in Lisbon starts on May 3rd"),
-        ToolMessage("The fair in Lisbon starts on May 3rd", tool_call_id="c1", name="web"),
-    )
-    saved(world, thread, "The fair in Lisbon starts on May 3rd")
+    fact = "The fair in Lisbon starts on May 3rd"
+    world.say(HumanMessage(fact), ToolMessage(fact, tool_call_id="c1", name="web"))
+    saved(world, thread, fact)
     saved(world, thread, "Prefers window seats on night trains")
     assert [line.source for line in daily_log.lines(world.text(LOG))] == ["user", "user"]
 
