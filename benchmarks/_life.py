@@ -61,10 +61,10 @@ def answer_as_curator(messages: list[BaseMessage]) -> str:
     if asked is None:
         return SUMMARY
     if asked["task"] == "flush":
-        said = [m["text"] for m in asked["messages"] if m["role"] == "user"]
-        return "\n".join(f"- {text}" for text in said) or "NO_REPLY"
+        facts = [FACT.search(m["text"]) for m in asked["messages"] if m["role"] == "user"]
+        return "\n".join(f"- {fact[0]}" for fact in facts if fact) or "NO_REPLY"
     kept = [line for line in asked["memory"].split("\n") if line.startswith("- ")]
-    return "# Memory\n\n" + "\n".join(dict.fromkeys([*kept, *(f"- {line['text']}" for line in asked["new"])]))
+    return "# Memory\n\n" + "\n".join(dict.fromkeys([*kept, *(f"- {line['text'][:200]}" for line in asked["new"])]))
 
 
 def curator() -> ScriptedChatModel:
@@ -127,6 +127,8 @@ class Life:
     """Codewords whose forgetting was begun."""
     consolidated: bool = False
     """A consolidation was acknowledged."""
+    keeps_state: bool = True
+    """The agent's checkpoints are ours."""
 
     def turn(self, agent: Any, thread: str, name: str, extra: str = "") -> str:
         """Say one fact and note that the run returned.
@@ -166,7 +168,8 @@ class Life:
             said.update(
                 found[1] for e in logged if e.message.type == "human" and (found := FACT.search(str(e.message.content)))
             )
-            yield from self._state_stands(agent, info.thread_id)
+            if self.keeps_state:
+                yield from self._state_stands(agent, info.thread_id)
         yield from self._acknowledged_stand(memory)
         yield from self._facts_stand(memory, said, logs)
         yield from (f"{path} is left over" for path in _litter(self.root))

@@ -41,7 +41,7 @@ def claim(upkeep: Upkeep, state: TickState) -> dict[str, Any]:
     if lease is None:
         return {**blank, "skipped": "another process is at it"}
     if not state.get("force", False) and not _is_due(upkeep, state):
-        upkeep.workspace.release_lease(lease)  # another process ran it between the two
+        attempt(lambda: upkeep.workspace.release_lease(lease))  # another process ran it between the two
         return {**blank, "skipped": "not due"}
     if "user_id" not in state and state.get("steps") is None:
         drive(change_state(None, lambda old: dataclasses.replace(old, ticked_at=at)), upkeep.performer().perform)
@@ -55,13 +55,15 @@ def _is_due(upkeep: Upkeep, state: TickState) -> bool:
 
 
 def renew(upkeep: Upkeep, state: TickState) -> None:
-    """Give a sign of life between two steps."""
+    """Give a sign of life between two steps; a disk that refuses it does not stop the steps, which say so themselves."""
     if "lease" in state:
-        upkeep.workspace.renew_lease(Lease(name=LEASE, owner=state["lease"]), ttl=upkeep.settings.lease)
+        held = Lease(name=LEASE, owner=state["lease"])
+        attempt(lambda: upkeep.workspace.renew_lease(held, ttl=upkeep.settings.lease))
 
 
 def release(upkeep: Upkeep, state: TickState) -> dict[str, Any]:
-    """End a tick and give the claim back."""
+    """End a tick and give the claim back; one that cannot be given back ends by itself."""
     if "lease" in state:
-        upkeep.workspace.release_lease(Lease(name=LEASE, owner=state["lease"]))
+        held = Lease(name=LEASE, owner=state["lease"])
+        attempt(lambda: upkeep.workspace.release_lease(held))
     return {"finished_at": upkeep.clock.now().isoformat()}
