@@ -20,15 +20,16 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_harness_memory.clock import Clock, SystemClock
 from langgraph_harness_memory.errors import UnreadableFile
 from langgraph_harness_memory.events import Damaged, Deleted, OnEvent
-from langgraph_harness_memory.formats import marks as marks_format
 from langgraph_harness_memory.formats.forms import form_of
 from langgraph_harness_memory.formats.marks import Marks
 from langgraph_harness_memory.formats.messages import message_from, message_json, redacted, without_parts
 from langgraph_harness_memory.formats.session_log import MessageLine, hash_of
 from langgraph_harness_memory.identifiers import ThreadRef, file_stem
 from langgraph_harness_memory.outcome import finish_in_thread
-from langgraph_harness_memory.sessions import evicted, exports, search
+from langgraph_harness_memory.sessions import evicted, exports
+from langgraph_harness_memory.sessions.marking import marks_of, write_marks
 from langgraph_harness_memory.sessions.pool import Session, SessionPool
+from langgraph_harness_memory.sessions.recall import recall
 from langgraph_harness_memory.sessions.thread_log import Entry, NewMessage, ThreadLog
 from langgraph_harness_memory.sessions.values import ANY, AnyTenant, SessionHit, SessionInfo
 from langgraph_harness_memory.steps import LoggedMessage
@@ -200,13 +201,13 @@ class SessionLog:
         """Return which positions are flushed."""
         with self.pool.session(thread_id) as session:
             session.log.refresh()
-            return self._marks(session)
+            return marks_of(self.pool, session)
 
     def unflushed(self, thread_id: str) -> list[LoggedMessage]:
         """Read what is logged and not marked as flushed, oldest first."""
         with self.pool.session(thread_id) as session:
             session.log.refresh()
-            marks = self._marks(session)
+            marks = marks_of(self.pool, session)
             # Marks nearly always reach from the first message on; then only what follows them is read.
             first = marks.ranges[0][1] + 1 if marks.ranges and marks.ranges[0][0] == 0 else 0
             session.log.back_to(first)
@@ -220,26 +221,7 @@ class SessionLog:
         """
         with self.pool.writing(thread.thread_id) as (session,):
             session.log.check_owner(thread.tenant)
-            self._write_marks(session, self._marks(session).including(positions))
-
-    def _marks(self, session: Session) -> Marks:
-        path = self.pool.marks_path(session.stem)
-        stored = self.workspace.read(path)
-        if stored is None:
-            return Marks()
-        try:
-            marks, log_begun = marks_format.parse(stored.data)
-        except ValueError as error:
-            raise UnreadableFile(f"{path}: {error}; move it away to have the session flushed again") from error
-        start = session.log.start()
-        # Marks of a log that was removed by hand say nothing about the one that took its place.
-        is_of_this_log = start is None or log_begun is None or log_begun == start.begun_at.isoformat()
-        return marks if is_of_this_log else Marks()
-
-    def _write_marks(self, session: Session, marks: Marks) -> None:
-        start = session.log.start()
-        data = marks_format.render(marks, log_begun=None if start is None else start.begun_at.isoformat())
-        self.workspace.replace(self.pool.marks_path(session.stem), data)
+            write_marks(self.pool, session, marks_of(self.pool, session).including(positions))
 
     # -- all sessions -------------------------------------------------------------------------------------------
 
@@ -279,7 +261,7 @@ class SessionLog:
             last = [line for _, line in log.read([count - 1])] if count else []
             begun = start.begun_at if start is not None else (last[0].logged_at if last else self.clock.now())
             try:
-                marked = self._marks(session).below(count)
+                marked = marks_of(self.pool, session).below(count)
             except UnreadableFile as error:
                 self.pool.tell(Damaged(thread_id=thread_id, path=self.pool.marks_path(session.stem), reason=str(error)))
                 marked = 0
@@ -303,39 +285,8 @@ class SessionLog:
             limit: At most so many hits.
             tenant: Whose sessions; `None` = the shared root's.
         """
-        terms = search.terms_of(query)
-        if not terms or limit <= 0:
-            return []
-        ranking = search.Ranking(terms)
-        for info in self.threads(tenant=tenant):
-            for position, text in self._texts(info.thread_id):
-                ranking.add(info.thread_id, position, text)
-        hits = (self._hit(found.thread_id, found.position, rank, terms) for rank, found in ranking.best(limit))
-        return [hit for hit in hits if hit is not None]
-
-    def _texts(self, thread_id: str) -> list[tuple[int, str]]:
-        newest: dict[object, tuple[int, str]] = {}
-        with self.pool.session(thread_id) as session:
-            session.log.refresh()
-            session.log.whole()
-            for _, line in session.log.read(sorted(session.log.entries)):
-                key = line.position if line.message_id is None else line.message_id
-                newest[key] = (line.position, search.text_of(session.log.body(line)))
-        return list(newest.values())
-
-    def _hit(self, thread_id: str, position: int, rank: float, terms: tuple[str, ...]) -> SessionHit | None:
-        with self.pool.session(thread_id) as session:
-            for _, line in session.log.read([position]):
-                body = session.log.body(line)
-                return SessionHit(
-                    thread_id=thread_id,
-                    position=position,
-                    role=body["type"],
-                    snippet=search.snippet(search.text_of(body), terms),
-                    said_at=line.logged_at,
-                    rank=rank,
-                )
-        return None
+        threads = [info.thread_id for info in self.threads(tenant=tenant)] if query and limit > 0 else []
+        return recall(self.pool, threads, query, limit)
 
     def _said(self, thread_id: str) -> list[LoggedMessage]:
         return exports.newest_versions(self.read(thread_id))
@@ -439,10 +390,10 @@ class SessionLog:
         ]
         placed = self.place(copy.log, new)
         moved = {line.position: entry.key.position for line, entry in zip(lines, placed, strict=True)}
-        marks = self._marks(origin)
+        marks = marks_of(self.pool, origin)
         marked = [there for here, there in moved.items() if here in marks]
         if marked:
-            self._write_marks(copy, self._marks(copy).including(marked))
+            write_marks(self.pool, copy, marks_of(self.pool, copy).including(marked))
         return moved
 
     def export_openai(self, thread_id: str) -> str:

@@ -30,9 +30,10 @@ from langgraph_harness_memory.errors import DamagedSession
 from langgraph_harness_memory.events import ForkSeen
 from langgraph_harness_memory.formats.checkpoint_log import CheckpointKey, Pointer, WritesKey
 from langgraph_harness_memory.sessions.checkpoint_file import CheckpointPlace, Place
-from langgraph_harness_memory.sessions.encoding import Messages, Reading, Writing
+from langgraph_harness_memory.sessions.encoding import Reading, Writing
 from langgraph_harness_memory.sessions.lists import StoredList, written
 from langgraph_harness_memory.sessions.log import SessionLog
+from langgraph_harness_memory.sessions.messages import Messages
 from langgraph_harness_memory.sessions.pool import Session
 
 LISTS = 16
