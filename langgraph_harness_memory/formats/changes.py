@@ -71,8 +71,8 @@ def parse(text: str) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     for line in text.split("\n"):
         head = _ENTRY.match(line)
-        if head:
-            at = datetime.strptime(f"{head[1]} {head[2]}", "%Y-%m-%d %H:%M %z")
+        at = _moment(head[1], head[2]) if head else None
+        if head and at:
             entries.append(Entry(at=at, what=head[3], id=head[4], changes=()))
         elif entries and (found := _LINE.match(line.rstrip("\r"))):
             last = entries.pop()
@@ -82,6 +82,14 @@ def parse(text: str) -> tuple[Entry, ...]:
                 )
             )
     return tuple(entries)
+
+
+def _moment(at: str, offset: str) -> datetime | None:
+    """Read a heading's moment; `None` where somebody's edit made it one that does not exist."""
+    try:
+        return datetime.strptime(f"{at} {offset}", "%Y-%m-%d %H:%M %z")
+    except ValueError:
+        return None
 
 
 def has_entry(text: str, entry_id: str) -> bool:

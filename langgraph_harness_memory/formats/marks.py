@@ -68,7 +68,7 @@ def parse(data: bytes) -> tuple[Marks, str | None]:
         record = json.loads(data)
         pairs = sorted((int(first), int(last)) for first, last in record["flushed"])
         log_begun = record.get("log")
-    except (TypeError, KeyError, AttributeError, RecursionError, ValueError) as error:
+    except (TypeError, KeyError, AttributeError, RecursionError, ValueError, OverflowError) as error:
         raise ValueError(f"not a file of marks: {error}") from error
     if any(first < 0 or last < first for first, last in pairs):
         raise ValueError("not a file of marks: a range ends before it begins")
