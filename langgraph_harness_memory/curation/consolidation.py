@@ -16,6 +16,7 @@ from datetime import datetime
 from langgraph_harness_memory.config import ConsolidationConfig
 from langgraph_harness_memory.curation.committing import Rewrite, commit
 from langgraph_harness_memory.curation.comparing import compare
+from langgraph_harness_memory.curation.forgetting import remove_everywhere
 from langgraph_harness_memory.curation.gathering import Gathered, gather
 from langgraph_harness_memory.curation.merging import Merged, Merger, Rejected, merge, next_batch, overflowing
 from langgraph_harness_memory.curation.progress import Present, change_state, settle
@@ -23,10 +24,12 @@ from langgraph_harness_memory.curation.requests import NewLine
 from langgraph_harness_memory.curation.review import propose
 from langgraph_harness_memory.curation.screening import Screening
 from langgraph_harness_memory.curation.tombs import read_tombstones
+from langgraph_harness_memory.curation.wording import words
 from langgraph_harness_memory.events import Consolidated, ConsolidationFailed
 from langgraph_harness_memory.formats.changes import Change, count
 from langgraph_harness_memory.formats.consolidation_state import ConsolidationState, text_hash
 from langgraph_harness_memory.formats.memory_md import PROPOSAL, rejected_path
+from langgraph_harness_memory.formats.tombstones import Tombstones
 from langgraph_harness_memory.steps import Conflict, Failed, Steps, WriteText, notify, now, write_text
 
 CONFLICTS = 2
@@ -124,10 +127,15 @@ def _merge_all(
         merged = yield from merge(merger, batch, text, present.state)
         if not isinstance(merged, Merged):
             return _Round(report=(yield from _not_merged(tenant, report, merged, merger.at)), has_progress=has_progress)
+        stones = yield from read_tombstones(tenant)
+        if isinstance(stones, Failed):
+            return _Round(report=(yield from _failed(tenant, report, stones.reason)), has_progress=has_progress)
+        if stones.stones != merger.tombstones.stones:
+            return _Round(report=report, has_conflict=True, has_progress=has_progress)
         text = merged.text
         if any(not line.key for line in left):
             continue  # the rest of an oversized memory is not in the text yet
-        written = yield from _commit(tenant, present, merged, held, at=merger.at, backup=not has_progress)
+        written = yield from _commit(tenant, present, merged, held, merger=merger, backup=not has_progress)
         match written:
             case Conflict():
                 return _Round(report=report, has_conflict=True, has_progress=has_progress)
@@ -145,7 +153,7 @@ def _merge_all(
 
 
 def _commit(
-    tenant: str | None, present: Present, merged: Merged, lines: Sequence[NewLine], *, at: datetime, backup: bool
+    tenant: str | None, present: Present, merged: Merged, lines: Sequence[NewLine], *, merger: Merger, backup: bool
 ) -> Steps[tuple[Present, tuple[Change, ...]] | Conflict | Failed]:
     changes = (*compare(present.text, merged.text, lines), *merged.remarks)
     rewrite = Rewrite(
@@ -155,13 +163,22 @@ def _commit(
         what="consolidation",
         changes=changes,
     )
-    state = yield from commit(tenant, present, rewrite, at=at, backup=backup)
+    state = yield from commit(tenant, present, rewrite, at=merger.at, backup=backup)
     if isinstance(state, Conflict | Failed):
         return state
+    yield from _sweep(tenant, merger.tombstones)
     again = yield from settle(tenant)
     if isinstance(again, Failed):
         return again
     return again, changes
+
+
+def _sweep(tenant: str | None, before: Tombstones) -> Steps[None]:
+    """Take out what was forgotten while it was written: its stone stands, and its search came too early."""
+    stones = yield from read_tombstones(tenant)
+    if isinstance(stones, Tombstones) and stones.stones != before.stones:
+        fresh = replace(stones, stones=tuple(stone for stone in stones.stones if stone not in before.stones))
+        yield from remove_everywhere(tenant, lambda text: fresh.covers(words(text)), backups=True)
 
 
 def _mark_seen(tenant: str | None, gathered: Gathered, state: ConsolidationState) -> Steps[ConsolidationState | Failed]:

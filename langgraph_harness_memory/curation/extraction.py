@@ -10,6 +10,7 @@ from langgraph_harness_memory.curation.answers import facts_in
 from langgraph_harness_memory.curation.provenance import Said
 from langgraph_harness_memory.curation.requests import flush_request
 from langgraph_harness_memory.curation.screening import Blocked, Screening
+from langgraph_harness_memory.curation.tombs import read_tombstones
 from langgraph_harness_memory.curation.wording import estimate_tokens, likeness, line_form, words
 from langgraph_harness_memory.events import Degraded
 from langgraph_harness_memory.formats import daily_log, memory_md
@@ -56,7 +57,11 @@ def extract(desk: Desk, batch: Sequence[Said], known: Known, *, said_at: datetim
         facts = yield from _ask(desk, said, known, with_repeated=is_repeated)
         if isinstance(facts, Failed):
             return facts
-        kept = yield from _screened(desk, facts, known, said_at=said_at)
+        # A person may have forgotten something while the model was thinking.
+        stones = yield from read_tombstones(desk.thread.tenant)
+        if isinstance(stones, Failed):
+            return stones
+        kept = yield from _screened(replace(desk, tombstones=stones), facts, known, said_at=said_at)
         if kept:
             parts.append((_labels(said), kept))
     return tuple(parts)

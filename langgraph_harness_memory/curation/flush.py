@@ -15,12 +15,15 @@ from datetime import UTC, datetime
 
 from langgraph_harness_memory.config import FlushConfig
 from langgraph_harness_memory.curation.extraction import Desk, Known, Parts, extract, room
+from langgraph_harness_memory.curation.finding import Found
 from langgraph_harness_memory.curation.provenance import CONTEXT_MESSAGES, Said, sources
+from langgraph_harness_memory.curation.removing import remove_where
 from langgraph_harness_memory.curation.screening import Screening
 from langgraph_harness_memory.curation.tombs import read_tombstones
-from langgraph_harness_memory.curation.wording import estimate_tokens
+from langgraph_harness_memory.curation.wording import estimate_tokens, words
 from langgraph_harness_memory.events import Degraded, Flushed, FlushFailed
 from langgraph_harness_memory.formats import daily_log, memory_md
+from langgraph_harness_memory.formats.tombstones import Tombstones
 from langgraph_harness_memory.identifiers import ThreadRef
 from langgraph_harness_memory.steps import (
     AlreadyFlushed,
@@ -124,7 +127,8 @@ def _flush_batches(
         known = yield from _known(desk)
         if isinstance(known, Failed):
             return _Done(report=(yield from _failed(desk.thread, report, known.reason)))
-        parts = yield from extract(desk, batch.said, known, said_at=_said_at(batch, logged_at, desk.at))
+        said_at = _said_at(batch, logged_at, desk.at)
+        parts = yield from extract(desk, batch.said, known, said_at=said_at)
         if isinstance(parts, Failed):
             return _Done(report=(yield from _failed(desk.thread, report, parts.reason)))
         written = yield from _write(desk, batch, parts)
@@ -142,6 +146,7 @@ def _flush_batches(
             paths=report.paths if path is None or path in report.paths else (*report.paths, path),
         )
         if path is not None:
+            yield from _sweep(desk, batch, path, said_at=said_at)
             yield from index_file(desk.thread.tenant, path)
         yield from notify(
             Flushed(
@@ -235,6 +240,20 @@ def _write(desk: Desk, batch: Batch, parts: Parts) -> Steps[Appended | AlreadyFl
             )
         )
     )
+
+
+def _sweep(desk: Desk, batch: Batch, path: str, *, said_at: datetime) -> Steps[None]:
+    """Take out of the block what was forgotten while it was written: its stone stands, and its search came too early."""
+    stones = yield from read_tombstones(desk.thread.tenant)
+    if isinstance(stones, Tombstones) and stones.stones != desk.tombstones.stones:
+        session, positions = desk.thread.thread_id, frozenset(batch.positions)
+
+        def is_gone(line: Found) -> bool:
+            heading = line.heading
+            is_ours = heading is not None and heading.session == session and heading.positions == positions
+            return is_ours and stones.covers(words(line.text), said_at=said_at)
+
+        yield from remove_where(desk.thread.tenant, path, is_gone)
 
 
 def _failed(thread: ThreadRef, report: FlushReport, reason: str) -> Steps[FlushReport]:

@@ -7,7 +7,7 @@ The stone is set first: from then on nothing that is flushed, merged, recovered 
 forget that was cut off is finished by asking again. What it leaves on purpose is named in the report.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from langgraph_harness_memory.curation.finding import (
@@ -21,6 +21,7 @@ from langgraph_harness_memory.curation.finding import (
     said_lines,
 )
 from langgraph_harness_memory.curation.progress import change_state
+from langgraph_harness_memory.curation.removing import lines_of, remove_where
 from langgraph_harness_memory.curation.tombs import ATTEMPTS, change_tombstones
 from langgraph_harness_memory.curation.wording import words
 from langgraph_harness_memory.errors import WorkspaceError
@@ -35,7 +36,6 @@ from langgraph_harness_memory.steps import (
     Failed,
     RemoveLines,
     Steps,
-    WriteText,
     append_text,
     delete_file,
     index_file,
@@ -46,7 +46,6 @@ from langgraph_harness_memory.steps import (
     read_text,
     redact_logged,
     remove_lines,
-    write_text,
 )
 
 
@@ -100,7 +99,7 @@ def forget(
     ours = Tombstones(key=stones.key)
     for text in named:
         ours = ours.with_stone(words(text), at=at)
-    report = yield from _remove_everywhere(tenant, is_gone(target, ours), backups=backups, seen=found)
+    report = yield from remove_everywhere(tenant, is_gone(target, ours), backups=backups, seen=found)
     if sessions and report.failed is None:
         report = yield from _redact(tenant, report, target, found)
     if report.lines and report.failed is None:
@@ -112,9 +111,17 @@ def forget(
     return report
 
 
-def _remove_everywhere(
-    tenant: str | None, gone: Callable[[str], bool], *, backups: bool, seen: Sequence[Found]
+def remove_everywhere(
+    tenant: str | None, gone: Callable[[str], bool], *, backups: bool = False, seen: Sequence[Found] = ()
 ) -> Steps[ForgetReport]:
+    """Remove every line that a test takes from both layers, the archive, the state and the records.
+
+    Args:
+        tenant: Whose memory.
+        gone: Judges a line without bullet and outer blanks.
+        backups: Also in earlier versions of `MEMORY.md`.
+        seen: Lines that were found before and name conversations, also where they are gone by now.
+    """
     report = ForgetReport()
     state = yield from change_state(tenant, lambda current: _without(current, gone))
     if isinstance(state, Failed):
@@ -124,7 +131,9 @@ def _remove_everywhere(
         return replace(report, failed=paths.reason)
     taken: list[Found] = list(seen)
     for path in paths:
-        removed = yield from _remove(tenant, path, gone, backup=path == memory_md.PATH and not backups)
+        removed = yield from remove_where(
+            tenant, path, lambda line: gone(line.text), backup=path == memory_md.PATH and not backups
+        )
         if isinstance(removed, Failed):
             return replace(report, failed=removed.reason)
         if removed:
@@ -138,30 +147,6 @@ def _remove_everywhere(
         return replace(report, failed=left.reason)
     held = dict.fromkeys(line.heading.session for line in taken if line.heading and line.heading.session is not None)
     return replace(report, sessions=tuple(held), backups=left)
-
-
-def _remove(
-    tenant: str | None, path: str, gone: Callable[[str], bool], *, backup: bool = False
-) -> Steps[tuple[Found, ...] | Failed]:
-    """Remove the lines of a file that are gone, whoever else changes it meanwhile."""
-    for _ in range(ATTEMPTS):
-        text = yield from read_text(tenant, path)
-        if text is None or isinstance(text, Failed):
-            return text or ()
-        taken = tuple(line for line in said_lines(path, text.text) if gone(line.text))
-        if not taken:
-            return ()
-        numbers = frozenset(line.number for line in taken)
-        if backup:
-            left = "".join(line for number, line in enumerate(_lines_of(text.text), start=1) if number not in numbers)
-            done = yield from write_text(
-                WriteText(tenant=tenant, path=path, text=left, expect=text.version, backup=True)
-            )
-        else:
-            done = yield from remove_lines(RemoveLines(tenant=tenant, path=path, numbers=numbers, expect=text.version))
-        if not isinstance(done, Conflict):
-            return done if isinstance(done, Failed) else taken
-    return Failed(error=WorkspaceError(f"{path} changed {ATTEMPTS} times while lines were removed; try again"))
 
 
 def _clean_records(
@@ -185,7 +170,7 @@ def _clean_records(
             if text and any(gone(line.text) for line in said_lines(path, text.text)):
                 holding.append(path)
         elif _is_record(path):
-            removed = yield from _remove(tenant, path, gone)
+            removed = yield from remove_where(tenant, path, lambda line: gone(line.text))
         if isinstance(removed, Failed):
             return removed
     return tuple(holding)
@@ -269,8 +254,4 @@ def _pending_without(pending: Pending | None, gone: Callable[[str], bool]) -> Pe
 
 def _cleaned(text: str, gone: Callable[[str], bool]) -> str:
     numbers = {line.number for line in said_lines("", text) if gone(line.text)}
-    return "".join(line for number, line in enumerate(_lines_of(text), start=1) if number not in numbers)
-
-
-def _lines_of(text: str) -> Iterable[str]:
-    return [f"{line}\n" for line in text.split("\n")[:-1]] + [text.rsplit("\n", 1)[-1]]
+    return "".join(line for number, line in enumerate(lines_of(text), start=1) if number not in numbers)

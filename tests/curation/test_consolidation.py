@@ -19,7 +19,7 @@ from langgraph_harness_memory.steps import Answer, AskModel, Failed, ReadText, W
 LOG = "memory/2026-04-12.md"
 STATE = consolidation_state.PATH
 
-STEPS = 20
+STEPS = 22
 """Steps of a run with one batch; each may fail."""
 
 

@@ -17,7 +17,7 @@ from langgraph_harness_memory.steps import AlreadyFlushed, Answer, AppendFlushed
 
 TODAY = "memory/2026-04-12.md"
 
-STEPS = 9
+STEPS = 11
 """Steps of a flush with one batch; each may fail."""
 
 

@@ -318,3 +318,49 @@ def test_a_crash_after_the_stone_lets_nothing_back(world, crash, thread):
     merged(world)
     assert "Bob" not in world.text("MEMORY.md")
     json.loads(world.text(tombstones.PATH))
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_a_forget_between_any_two_steps_of_a_flush_wins(new_world, thread, number):
+    """A person forgets while a flush is under way, before whichever step: what was forgotten is nowhere afterwards."""
+    world = new_world(model=users)
+    world.hear("My partner is called Bob", "I live in Oslo")
+    begun = []
+
+    def forget_now(step):
+        begun.append(step)
+        if len(begun) == number + 1:
+            forgotten(world, query="partner Bob", backups=True)
+
+    world.before = forget_now
+    flushed(world, thread)
+    world.before = lambda step: None
+    if len(begun) <= number:
+        forgotten(world, query="partner Bob", backups=True)
+    assert "Bob" not in everything(world)
+    assert "I live in Oslo" in world.text(LOG)
+    merged(world)
+    assert "Bob" not in everything(world)
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_a_forget_between_any_two_steps_of_a_consolidation_wins(new_world, thread, number):
+    """The same while a consolidation is under way that merges the line for the first time."""
+    world = new_world(model=users)
+    world.hear("My partner is called Bob", "I live in Oslo")
+    flushed(world, thread)
+    begun = []
+
+    def forget_now(step):
+        begun.append(step)
+        if len(begun) == number + 1:
+            forgotten(world, query="partner Bob", backups=True)
+
+    world.before = forget_now
+    merged(world)
+    world.before = lambda step: None
+    if len(begun) <= number:
+        forgotten(world, query="partner Bob", backups=True)
+    merged(world)
+    assert "Bob" not in everything(world)
+    assert "I live in Oslo" in world.text("MEMORY.md")
