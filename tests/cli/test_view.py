@@ -142,8 +142,8 @@ def test_a_browser_shows_search_hits_charts_and_differences(workspace, tmp_path)
     assert 'class="compaction"' in seen
     assert "changed: Deploys on Thursdays → Deploys on Tuesdays" in seen
     assert "<title>Memory</title>" in seen
-    assert 'section id="search"' in seen
-    assert 'section id="overview" hidden' in seen
+    assert 'section id="part-search"' in seen
+    assert 'section id="part-overview" hidden' in seen
 
 
 @needs_chromium
