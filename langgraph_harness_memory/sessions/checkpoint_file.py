@@ -168,7 +168,11 @@ class CheckpointFile:
     def _read_body(self, offset: int, length: int) -> dict[str, Any] | None:
         content = checkpoint_log.content_of(self._file.read_at(offset, length))
         if content is None:
-            self._damage(offset, f"the line at byte {offset} is damaged")
+            generation = self.generation
+            self.refresh()
+            # Another process may have pruned the thread in this moment; then nothing is damaged.
+            if self.generation == generation:
+                self._damage(offset, f"the line at byte {offset} is damaged")
             return None
         if content[0] == "body":
             return content[1]

@@ -203,6 +203,10 @@ class Messages:
         if len(found) != count or _digest(found) != digest:
             found = self._from_log(first, count)
         if len(found) != count or _digest(found) != digest:
+            generation = self.session.log.generation
+            self.session.log.refresh()
+            if self.session.log.generation != generation:
+                raise DamagedSession(f"{self.session.log.path} was rewritten or deleted while it was read")
             self._log.pool.tell_damage(
                 self.session,
                 f"{count} messages from position {first} on are not what a checkpoint refers to; "

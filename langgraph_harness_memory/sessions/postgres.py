@@ -4,8 +4,8 @@ The session log stands in the same schema; nothing depends on the local disk. Wh
 methods in the same class, tables made at the first use, another try where a connection broke, and turns that go on
 while the server is away:
 
-    away     a thread that this process knows goes on from the checkpoint that it saw last; what is written waits here
-    back     what waits is written in its order, then everything is as if nothing had been
+    away     a thread that this process knows goes on from the checkpoint that it saw last; the newest one waits here
+    back     what waits is written, one checkpoint for each thread: of the steps between there is no history
     unknown  a thread that this process never saw cannot be guessed: `Unreachable`
 
 What waits is lost with its process, as the warning says. Two replicas that go on with one thread meanwhile fork it, as
@@ -14,9 +14,9 @@ two writers always do; the session log keeps what both said.
 
 import logging
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -42,11 +42,11 @@ logger = logging.getLogger(__name__)
 SETUP_TIMEOUT = timedelta(seconds=60)
 """How long a replica waits for another one that makes the tables."""
 
+Key = tuple[str, str]
+"""Thread and checkpoint namespace."""
+
 REMEMBERED = 128
 """Threads whose last checkpoint this process keeps, in case the server goes away; some 100 kB each."""
-
-MOST_WAITING = 2_000
-"""Writes that wait for the server at most; a run writes some ten."""
 
 CATCH_UP = 1.0
 """Seconds between two tries to write what waits."""
@@ -70,6 +70,29 @@ class _Last:
     writes: list[tuple[str, bytes]]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Writes:
+    """What a task gave, as bytes."""
+
+    config: RunnableConfig
+    data: list[tuple[str, bytes]]
+    task_id: str
+    task_path: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Waiting:
+    """What waits for the server, of one thread: its newest checkpoint, on top of the last one that is written."""
+
+    config: RunnableConfig
+    """Names the checkpoint that is written."""
+    data: tuple[str, bytes] | None = None
+    """The newest checkpoint and its metadata; `None` = there are writes alone."""
+    channels: frozenset[str] = frozenset()
+    """Channels that changed since."""
+    writes: tuple[_Writes, ...] = ()
+
+
 class PostgresSessionSaver(PostgresSaver):
     """LangGraph's `PostgresSaver`, sync and async in one class, whose turns outlive an outage of the server.
 
@@ -82,9 +105,8 @@ class PostgresSessionSaver(PostgresSaver):
         self._workspace = workspace
         self._is_ready = threading.Event()
         self._guard = threading.Lock()
-        self._last: OrderedDict[tuple[str, str], _Last] = OrderedDict()
-        self._waiting: deque[Callable[[], Any]] = deque()
-        self._order = threading.RLock()
+        self._last: OrderedDict[Key, _Last] = OrderedDict()
+        self._waiting: dict[Key, _Waiting] = {}
         super().__init__(self.conn, serde=serde)
         self.lock = _Together()  # type: ignore[assignment]  # a lock in all but exclusion; see there
 
@@ -99,7 +121,7 @@ class PostgresSessionSaver(PostgresSaver):
 
     @property
     def waiting(self) -> int:
-        """Writes that wait for the server to come back."""
+        """Threads whose newest checkpoint waits for the server to come back."""
         return len(self._waiting)
 
     def setup(self) -> None:
@@ -123,7 +145,7 @@ class PostgresSessionSaver(PostgresSaver):
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint; while the server is away, the last one that this process saw."""
         try:
-            self._catch_up()
+            self._write_waiting(_key(config))
             found = self._workspace.connections.guarded(lambda: super(PostgresSessionSaver, self).get_tuple(config))
         except WorkspaceError:
             remembered = self._remembered(config)
@@ -156,13 +178,14 @@ class PostgresSessionSaver(PostgresSaver):
             }
         }
         data = self._remember(written, checkpoint, metadata, config if named.get("checkpoint_id") else None)
+        key = _key(config)
 
-        def write() -> None:
-            kept, described = self.serde.loads_typed(data)
-            super(PostgresSessionSaver, self).put(config, kept, described, new_versions)
+        def later(waiting: _Waiting | None) -> _Waiting:
+            known = waiting or _Waiting(config=config)
+            return replace(known, data=data, channels=known.channels | new_versions.keys(), writes=())
 
         self._now_or_later(
-            lambda: super(PostgresSessionSaver, self).put(config, checkpoint, metadata, new_versions), write
+            key, lambda: super(PostgresSessionSaver, self).put(config, checkpoint, metadata, new_versions), later
         )
         return written
 
@@ -171,59 +194,78 @@ class PostgresSessionSaver(PostgresSaver):
     ) -> None:
         """Write what a task gave; while the server is away it waits here."""
         data = self._remember_writes(config, [(task_id, channel, value) for channel, value in writes])
+        given = _Writes(config=config, data=data, task_id=task_id, task_path=task_path)
 
-        def write() -> None:
-            kept = [(channel, value) for _, channel, value in map(self.serde.loads_typed, data)]
-            super(PostgresSessionSaver, self).put_writes(config, kept, task_id, task_path)
+        def later(waiting: _Waiting | None) -> _Waiting:
+            known = waiting or _Waiting(config=config)
+            return replace(known, writes=(*known.writes, given))
 
+        key = _key(config)
         self._now_or_later(
-            lambda: super(PostgresSessionSaver, self).put_writes(config, writes, task_id, task_path), write
+            key, lambda: super(PostgresSessionSaver, self).put_writes(config, writes, task_id, task_path), later
         )
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread's checkpoints."""
-        for key in [key for key in self._last if key[0] == str(thread_id)]:
-            self._last.pop(key, None)
-        self._catch_up()
+        with self._guard:
+            for known in (self._last, self._waiting):
+                for key in [key for key in known if key[0] == str(thread_id)]:
+                    del known[key]
         self._workspace.connections.guarded(lambda: super(PostgresSessionSaver, self).delete_thread(thread_id))
 
     # -- while the server is away ------------------------------------------------------------------------------------
 
-    def _now_or_later(self, now: Callable[[], Any], later: Callable[[], Any]) -> None:
+    def _now_or_later(self, key: Key, now: Callable[[], Any], later: Callable[[_Waiting | None], _Waiting]) -> None:
         """Write, or keep what was to be written; all of LangGraph's writes may happen twice."""
-        try:
-            if self._waiting:
-                self._catch_up()
-            self._workspace.connections.guarded(now)
-        except WorkspaceError as error:
-            with self._order:
-                if len(self._waiting) >= MOST_WAITING:
-                    raise
-                is_first = not self._waiting
-                self._waiting.append(later)
-            if is_first:
-                logger.warning(
-                    "checkpoints are kept in this process until they can be written, and are lost with it: %s", error
-                )
-                threading.Thread(target=self._keep_trying, daemon=True, name="harness-memory-checkpoints").start()
+        if key not in self._waiting:
+            try:
+                self._workspace.connections.guarded(now)
+            except WorkspaceError as error:
+                logger.debug("a checkpoint waits: %s", error)
+            else:
+                return
+        with self._guard:
+            is_first = not self._waiting
+            self._waiting[key] = later(self._waiting.get(key))
+        if is_first:
+            logger.warning(
+                "Postgres cannot be written: the newest checkpoints wait in this process and are lost with it"
+            )
+            threading.Thread(target=self._keep_trying, daemon=True, name="harness-memory-checkpoints").start()
 
-    def _catch_up(self) -> None:
-        """Write what waits, in its order; raises while the server is away."""
-        with self._order:
-            while self._waiting:
-                self._workspace.connections.guarded(self._waiting[0])
-                self._waiting.popleft()
-                if not self._waiting:
-                    logger.warning("the checkpoints that waited are written")
+    def _write_waiting(self, key: Key) -> None:
+        """Write what waits of a thread; raises while the server is away."""
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            return
+        self._workspace.connections.guarded(lambda: self._write(waiting))
+        with self._guard:
+            if self._waiting.get(key) is waiting:  # nothing was added meanwhile
+                del self._waiting[key]
+
+    def _write(self, waiting: _Waiting) -> None:
+        if waiting.data is not None:
+            checkpoint, metadata = self.serde.loads_typed(waiting.data)
+            versions = {
+                name: checkpoint["channel_versions"][name]
+                for name in waiting.channels
+                if name in checkpoint["channel_versions"]
+            }
+            super().put(waiting.config, checkpoint, metadata, versions)
+        for given in waiting.writes:
+            values = [(channel, value) for _, channel, value in map(self.serde.loads_typed, given.data)]
+            super().put_writes(given.config, values, given.task_id, given.task_path)
 
     def _keep_trying(self) -> None:
         pause = threading.Event()
         while self._waiting:
             pause.wait(CATCH_UP)
             try:
-                self._catch_up()
+                for key in list(self._waiting):
+                    self._write_waiting(key)
             except WorkspaceError as error:
                 logger.debug("checkpoints still wait: %s", error)
+        logger.warning("the checkpoints that waited are written")
 
     def _remember(
         self,
@@ -315,6 +357,6 @@ class PostgresSessionSaver(PostgresSaver):
         return await finish_in_thread(self.get_delta_channel_history, config=config, channels=channels)
 
 
-def _key(config: RunnableConfig) -> tuple[str, str]:
+def _key(config: RunnableConfig) -> Key:
     named = config["configurable"]
     return str(named["thread_id"]), named.get("checkpoint_ns", "")

@@ -347,22 +347,23 @@ class SessionSaver(BaseCheckpointSaver[int]):
 
     def _read(self, config: RunnableConfig, read: Callable[[ThreadCheckpoints], T]) -> T:
         with self._reading(_thread_id(config), config) as thread:
+            session = thread.session
+            before = _state(session)
             try:
                 return read(thread)
             except DamagedSession:
-                generation = thread.file.generation
-                thread.file.refresh()
-                thread.session.log.refresh()
-                if thread.file.generation == generation:
+                session.checkpoints.refresh()
+                session.log.refresh()
+                if _state(session) == before:
                     raise
-                # Another process pruned the thread while it was read.
-                return read(self._thread(thread.session, config))
+                # Another process pruned or deleted the thread while it was read.
+                return read(self._thread(session, config))
 
     def _thread(self, session: Session, config: RunnableConfig | None) -> ThreadCheckpoints:
         tenant = _tenant(config)
         if tenant is not None:
             session.log.check_owner(tenant)
-        state = (session.checkpoints.generation, session.log.generation)
+        state = _state(session)
         kept = session.cached.get(id(self.serde))
         if kept is None or kept[0] != state:
             thread = ThreadCheckpoints(session, self.log, self.serde, self._message_serde())
@@ -389,6 +390,11 @@ class SessionSaver(BaseCheckpointSaver[int]):
             if thread_id is not None:
                 ids.append(thread_id)
         return ids
+
+
+def _state(session: Session) -> tuple[int, int]:
+    """Return what changes when one of a session's files is another one than before."""
+    return session.checkpoints.generation, session.log.generation
 
 
 def _thread_id(config: RunnableConfig) -> str:

@@ -51,7 +51,7 @@ def test_a_slow_disk_does_not_hold_up_the_loop(tmp_path: Path) -> None:
     assert asyncio.run(longest_gap()) < SLOW * 0.9
 
 
-@pytest.mark.parametrize("after", [0.0, 0.03, 0.15, 0.25])
+@pytest.mark.parametrize("after", [0.0, 0.15])
 def test_a_cancelled_put_has_ended_and_leaves_the_checkpointer_usable(tmp_path: Path, after: float) -> None:
     """Written or not is known when the cancellation arrives, and the thread goes on."""
     saver = SessionSaver.over(SessionLog(SlowDisk(tmp_path, fsync=False)))

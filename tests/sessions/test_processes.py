@@ -255,3 +255,31 @@ def test_two_threads_of_control_over_two_sessions_do_not_wait_for_each_other(log
         there = [pool.submit(log.copy, *pair) for _ in range(20) for pair in (("a", "b"), ("b", "a"))]
         assert all(done.result(30) for done in there)
     assert len(log.read("a")) == len(log.read("b")) == 2
+
+
+def test_reading_while_another_process_prunes_is_no_damage(folder: Path) -> None:
+    """A reader sees the thread before or after each prune, whole, and nothing is told as damage."""
+    writer = SessionSaver(folder, fsync=False)
+    say(chat(writer), *"abcdefgh")
+    events: list[Event] = []
+    reader = SessionSaver(folder, fsync=False, on_event=events.append)
+    done = threading.Event()
+
+    def prune_and_go_on() -> None:
+        for n in range(15):
+            writer.prune(["t1"])
+            say(chat(writer), f"more {n}")
+        done.set()
+
+    writing = threading.Thread(target=prune_and_go_on)
+    writing.start()
+    lengths = []
+    while not done.is_set():
+        found = reader.get_tuple(T1)
+        assert found is not None
+        lengths.append(len(found.checkpoint["channel_values"]["messages"]))
+        for listed in reader.list(T1, limit=3):
+            assert listed.checkpoint["channel_values"].get("messages", [None])
+    writing.join()
+    assert events == []
+    assert lengths == sorted(lengths)
