@@ -101,6 +101,9 @@ class RecordedChatModel(BaseChatModel):
     ) -> ChatResult:
         self.seen.append(list(messages))
         at = self.recording.position(messages)
+        # A second result of one call is left out of a valid request, and stands in the recording all the same.
+        while at < len(self.recording.messages) and isinstance(self.recording.messages[at], ToolMessage):
+            at += 1
         answer = self.recording.messages[at] if at < len(self.recording.messages) else None
         if not isinstance(answer, AIMessage):
             raise RecordingEnded(f"the recording holds no answer at message {at + 1}")

@@ -198,5 +198,6 @@ def _replayed(
         plain_tokens=sum(history[recording.position(request)] for request in requests),
         largest_request=max(tokens, default=0),
         longest_request=max(map(len, requests), default=0),
-        faults=tuple(fault for request in requests for fault in request_faults(request)),
+        # Where the assistant speaks first there is nothing to send, and nothing wrong with it.
+        faults=tuple(fault for request in requests if request for fault in request_faults(request)),
     )

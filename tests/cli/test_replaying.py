@@ -170,3 +170,42 @@ def test_valid_recordings_make_valid_requests():
     assert (outcome.requests, outcome.longest_request, outcome.sent_tokens) == (3, 7, 2 + 5 + 7)
     assert outcome.plain_tokens == outcome.sent_tokens
     assert request_faults(bench.messages()) == []
+
+
+@pytest.mark.parametrize("size", [4, 50])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_the_memory_agent_logs_every_message_of_any_shape_once(shape, size, tmp_path):
+    """Through the real agent, with and without compaction on the way: all in the log, once, and nothing at the second run."""
+    from langgraph_harness_memory import (
+        CompactionConfig,
+        FlushConfig,
+        HarnessMemory,
+        MaintenanceConfig,
+        MemoryConfig,
+        create_memory_agent,
+    )
+    from langgraph_harness_memory.curation.extractor import ExtractiveChatModel
+
+    rules = ExtractiveChatModel()
+    config = MemoryConfig(
+        compaction=CompactionConfig(trigger_messages=size, keep_messages=2, model=rules),
+        flush=FlushConfig(mode="inline"),
+        maintenance=MaintenanceConfig(autostart=False),
+    )
+    messages = identified([*shape, *SHAPES["a question and an answer"], *shape])
+    conversation = Conversation(thread_id="t", messages=tuple(messages))
+    with HarnessMemory(tmp_path / "w", model=rules, config=config) as memory:
+
+        def lead():
+            return replay(
+                conversation,
+                build=lambda model, tools: create_memory_agent(model, tools, memory=memory),
+                logged=lambda: {str(e.message.id) for e in memory.sessions.read("t")},
+                count=len,
+            )
+
+        first, second = lead(), lead()
+        logged = [(e.message.id, e.message.content) for e in memory.sessions.read("t")]
+    assert sorted(logged) == sorted((m.id, m.content) for m in messages)
+    assert (first.new, second.new, second.requests) == (len(messages), 0, 0)
+    assert first.faults == ()
