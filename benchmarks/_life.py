@@ -64,7 +64,7 @@ def answer_as_curator(messages: list[BaseMessage]) -> str:
         facts = [FACT.search(m["text"]) for m in asked["messages"] if m["role"] == "user"]
         return "\n".join(f"- {fact[0]}" for fact in facts if fact) or "NO_REPLY"
     kept = [line for line in asked["memory"].split("\n") if line.startswith("- ")]
-    return "# Memory\n\n" + "\n".join(dict.fromkeys([*kept, *(f"- {line['text'][:200]}" for line in asked["new"])]))
+    return "# Memory\n\n" + "\n".join(dict.fromkeys([*kept, *(f"- {line['text'][:600]}" for line in asked["new"])]))
 
 
 def curator() -> ScriptedChatModel:
