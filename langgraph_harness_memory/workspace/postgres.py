@@ -3,7 +3,7 @@
 `postgres_sql` decides what is asked and `postgres_connections` asks it; here the two meet under the names of the
 contract. Each operation is one statement or one transaction.
 
-    down       an operation fails at once with `WorkspaceError` and the next second's operations do not even try
+    down       an operation fails at once with `WorkspaceError`; the server is looked for in the background
     back       connections that broke are dropped and the operation is asked again
     cut off    a write whose commit got no answer is looked up by its token: it arrived, or it is written again
 

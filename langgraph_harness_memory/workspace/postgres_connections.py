@@ -4,7 +4,7 @@ The one place that imports psycopg. Operations are generators (`postgres_sql.Wor
 rows. `play` asks once; `run` asks again after a broken connection, which is right for what may be asked twice; `write`
 looks first whether the write arrived.
 
-    down       `Unreachable` at once, and for a second nobody tries again: a turn waits once and not at every step
+    down       `Unreachable` at once, and nobody waits again until a look in the background finds it: a turn waits once
     cut off    `CutOff`: the connection broke under way, so that a commit may or may not have happened
     retried    deadlocks and serialization failures, which the server has undone by itself
 """
@@ -59,6 +59,10 @@ NETWORK = {
     "application_name": "harness-memory",
 }
 """A peer that vanished without a word is noticed within some 15 seconds."""
+
+FIRST_LOOK = 0.2
+LONGEST_LOOK = 2.0
+"""Seconds between two looks whether a server that went away is back: first and longest."""
 
 POLL = 0.05
 """Seconds between two questions whether another replica is done; it happens once in the life of a schema."""
@@ -122,7 +126,8 @@ class Connections:
     _queues: "weakref.WeakValueDictionary[int, _Queue]" = field(default_factory=weakref.WeakValueDictionary)
     _guard: threading.RLock = field(default_factory=threading.RLock)
     _pid: int = field(default_factory=os.getpid)
-    _down_until: float = 0.0
+    _wait_until: float = 0.0
+    _down_since: float | None = None
     _busy: int = 0
 
     @property
@@ -275,6 +280,7 @@ class Connections:
                 pool.putconn(connection)
                 if attempt or not connection.closed:
                     raise self._told(error) from error
+                self.reach()
                 pool.check()
             except BaseException:
                 connection.close()
@@ -379,6 +385,7 @@ class Connections:
         """Close every connection of this process, those of event loops that ended included."""
         with self._guard:
             pools, self._pools = self._pools, {}
+            self._down_since = None
         for pool in pools.values():
             pool.close()
         self._end_dead_loops()
@@ -480,10 +487,14 @@ class Connections:
                     connection.pgconn.finish()
 
     def _drop_broken(self) -> None:
+        self._check_up()
+        self.reach()
         for pool in list(self._pools.values()):
             pool.check()
 
     async def _adrop_broken(self) -> None:
+        self._check_up()
+        await finish_in_thread(self.reach)
         await (await self._apool()).check()
 
     def _leave_parent(self) -> None:
@@ -492,19 +503,49 @@ class Connections:
             return
         self._inherited += [self._pools, self._loops]  # kept: ending them would speak on the parent's sockets
         self._pools, self._loops, self._busy, self._pid = {}, {}, 0, os.getpid()
+        self._down_since = None
         self._guard, self._queues = threading.RLock(), weakref.WeakValueDictionary()
 
     # -- errors --------------------------------------------------------------------------------------------------------------
 
     def _check_up(self) -> None:
-        if time.monotonic() < self._down_until:
+        if self._down_since is not None:
+            gone = time.monotonic() - self._down_since
+            raise Unreachable(
+                f"{self.shown} cannot be reached for {gone:.0f} s now; it is tried again in the background"
+            )
+        if time.monotonic() < self._wait_until:
             raise Unreachable(f"{self.shown} could not be reached a moment ago: not tried again yet")
 
     def _unreachable(self, error: Exception) -> WorkspaceError:
         if self._busy >= self.largest:
             return Unreachable(f"all {self.largest} connections to {self.shown} are busy: raise max_connections")
-        self._down_until = time.monotonic() + PAUSE_AFTER_FAILURE
+        self._mark_down()
         return Unreachable(f"{self.shown} cannot be reached: {error}")
+
+    def _mark_down(self) -> None:
+        """Have nobody else wait for a server that is away: a server that was there is looked for in the background."""
+        if not self._prepared:  # it never was: a wrong host or password is not asked for again and again
+            self._wait_until = time.monotonic() + PAUSE_AFTER_FAILURE
+            return
+        with self._guard:
+            if self._down_since is None:
+                self._down_since = time.monotonic()
+                look = threading.Thread(
+                    target=_look_for, args=(weakref.ref(self),), daemon=True, name="harness-memory-postgres"
+                )
+                look.start()
+
+    def reach(self) -> None:
+        """Connect once, outside the pools.
+
+        Raises:
+            Unreachable: The server is away.
+        """
+        try:
+            psycopg.connect(self.conninfo, **_network(self.conninfo)).close()
+        except psycopg.OperationalError as error:
+            raise self._unreachable(error) from error
 
     def _told(self, error: psycopg.Error, *, connecting: bool = False) -> WorkspaceError:
         """Turn what psycopg says into this package's errors, without the password."""
@@ -557,6 +598,24 @@ async def _aplay(work: Work[T], connection: "psycopg.AsyncConnection[Any]") -> T
                     case Query():
                         cursor = await connection.execute(step.text.encode(), step.values)
                         rows = await cursor.fetchall() if cursor.description else []
+
+
+def _look_for(connections: "weakref.ref[Connections]") -> None:
+    """Look for a server that went away until it is back, without keeping anybody alive."""
+    pause, wait = threading.Event(), FIRST_LOOK
+    while True:
+        pause.wait(wait)
+        wait = min(LONGEST_LOOK, wait * 1.5)
+        here = connections()
+        if here is None or here._down_since is None or here._pid != os.getpid():
+            return
+        with contextlib.suppress(Unreachable):
+            here.reach()
+            here._down_since = None
+            for pool in list(here._pools.values()):
+                pool.check()
+            return
+        del here
 
 
 def _network(conninfo: str) -> dict[str, Any]:

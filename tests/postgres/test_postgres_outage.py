@@ -46,7 +46,7 @@ def test_down_and_back(ws, proxy):
     assert time.perf_counter() - began < 5
     began = time.perf_counter()
     for _ in range(20):
-        with pytest.raises(WorkspaceError, match="not tried again yet"):
+        with pytest.raises(WorkspaceError, match="in the background"):
             ws.append("log", b"away\n")
     assert time.perf_counter() - began < 0.2
     proxy.start()
