@@ -128,7 +128,7 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
         yield from turns.log(thread, in_state)
         memory = turns.compaction_memory(thread, stored_memory(request.state))
         before = memory.as_json()
-        context = (yield from turns.context(thread, agent)) if self._counts_context else ""
+        context = (yield from turns.last_context(thread, agent)) if self._counts_context else ""
         ids = frozenset(message.id for message in in_state if message.id is not None)
         turn = turns.turn(thread, agent, request.messages, context=context, in_state=ids)
         sent: Sent = yield from call_with_memory(turn)

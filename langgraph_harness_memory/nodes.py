@@ -47,7 +47,7 @@ def compaction_node(
     def rule(state: State) -> Steps[dict[str, Any]]:
         thread, messages = turns.begin(agent), messages_of(state, key)
         yield from turns.log(thread, messages)
-        context = (yield from turns.context(thread, agent)) if agent.tools is not None else ""
+        context = (yield from turns.last_context(thread, agent)) if agent.tools is not None else ""
         memory = turns.compaction_memory(thread, stored_memory(state))
         before = memory.as_json()
         turn = turns.turn(thread, agent, messages, context=context)

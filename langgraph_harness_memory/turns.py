@@ -99,6 +99,8 @@ class _Remembered:
 
     model: BaseChatModel | None = None
     """The model of the agent that last spoke here."""
+    context: str | None = None
+    """The block of the workspace that its last model call saw."""
     compaction: CompactionMemory | None = None
     logged: dict[str, tuple[Any, Any]] | None = None
     """Content and calls by id of messages that this process has seen in the log; other looks are in the log itself."""
@@ -189,7 +191,14 @@ class Turns:
         if self.config.context is None:
             return ""
         can_search = agent.binds("memory_search")
-        return (yield from workspace_context(thread.tenant, self.config.context, can_search=can_search))
+        block = yield from workspace_context(thread.tenant, self.config.context, can_search=can_search)
+        self._recent.of(thread).context = block
+        return block
+
+    def last_context(self, thread: ThreadRef, agent: Agent) -> Steps[str]:
+        """Return the block as the last model call saw it, for counting; read where there was none yet."""
+        known = self._recent.of(thread).context
+        return known if known is not None else (yield from self.context(thread, agent))
 
     def turn(
         self,
