@@ -11,6 +11,8 @@ from langgraph_harness_memory.curation.committing import Rewrite, as_pending, co
 from langgraph_harness_memory.curation.comparing import compare
 from langgraph_harness_memory.curation.progress import Present, change_state, settle
 from langgraph_harness_memory.curation.screening import Blocked, Screening
+from langgraph_harness_memory.curation.tombs import read_tombstones
+from langgraph_harness_memory.curation.wording import words
 from langgraph_harness_memory.errors import VersionConflict, WorkspaceError, WriteRefused
 from langgraph_harness_memory.formats import memory_md
 from langgraph_harness_memory.formats.consolidation_state import ConsolidationState, text_hash
@@ -77,7 +79,11 @@ def accept(tenant: str | None, *, screening: Screening) -> Steps[Accepted | Fail
         return Failed(error=WorkspaceError(f"there is no proposal: {memory_md.PROPOSAL} is written by a consolidation"))
     if text_hash(present.text) != proposal.base:
         return Failed(error=VersionConflict("MEMORY.md changed since the proposal was made; consolidate again"))
-    text = screening.screen(memory_md.tidy(found.text), "memory")
+    stones = yield from read_tombstones(tenant)
+    if isinstance(stones, Failed):
+        return stones
+    proposed = memory_md.without(found.text, lambda fact: stones.covers(words(fact)))
+    text = screening.screen(memory_md.tidy(proposed), "memory")
     if isinstance(text, Blocked):
         return Failed(error=WriteRefused(text.reason))
     rewrite = Rewrite(

@@ -1,14 +1,21 @@
 """The rules of memory over the real parts: a folder, session logs, the index, several processes."""
 
+import asyncio
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
+from langgraph_harness_memory.config import ConsolidationConfig, FlushConfig
+from langgraph_harness_memory.curation.consolidation import consolidate
 from langgraph_harness_memory.curation.extractor import ExtractiveChatModel
+from langgraph_harness_memory.curation.finding import Target
+from langgraph_harness_memory.curation.flush import flush
+from langgraph_harness_memory.curation.forgetting import forget
 from langgraph_harness_memory.curation.redaction import redact
 from langgraph_harness_memory.curation.screening import Screening
 from langgraph_harness_memory.errors import TenantMismatch
@@ -16,6 +23,7 @@ from langgraph_harness_memory.events import Damaged
 from langgraph_harness_memory.formats import daily_log, memory_md
 from langgraph_harness_memory.identifiers import ThreadRef, tenant_root
 from langgraph_harness_memory.performers import Models
+from langgraph_harness_memory.steps import adrive
 from langgraph_harness_memory.workspace.local import LocalWorkspace
 
 LOG = "memory/2026-04-12.md"
@@ -306,3 +314,42 @@ def test_a_thread_with_any_id_has_its_own_blocks(disk):
         assert daily_log.covered(one.text(LOG), thread) == {0, 1}
     assert len(bullets(one)) == len(ids)
     assert one.sessions.unflushed(ThreadRef(thread_id="a.log").thread_id) == []
+
+
+@pytest.mark.asyncio
+async def test_the_same_rules_run_on_the_event_loop(disk):
+    """Flush, consolidation and forget give the same files through the async driver."""
+    one = disk(model=users)
+    heard(one, "My partner is called Zebulon", "I live in Oslo")
+    perform, at = one.performer.aperform, ThreadRef(thread_id="t1")
+    flushed = await adrive(flush(at, settings=FlushConfig(), screening=one.screening), perform)
+    merged = await adrive(consolidate(None, settings=ConsolidationConfig(), screening=one.screening), perform)
+    assert (flushed.facts, merged.merged) == (2, 2)
+    report = await adrive(forget(None, Target(query="Zebulon"), key="ab" * 16, backups=True), perform)
+    assert (report.lines, report.failed) == (2, None)
+    assert facts(one) == ["I live in Oslo"]
+    assert b"Zebulon" not in one.bytes_of()
+
+
+@pytest.mark.asyncio
+async def test_a_cancelled_flush_marks_nothing(disk):
+    """Cancellation unwinds the rule at the model's answer: no block, no mark, and the next flush takes everything."""
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(request):
+        loop.call_soon_threadsafe(asked.set)
+        time.sleep(0.3)
+        return users(request)
+
+    one = disk(model=slow)
+    heard(one, "I live in Oslo")
+    rule = flush(ThreadRef(thread_id="t1"), settings=FlushConfig(), screening=one.screening)
+    running = asyncio.create_task(adrive(rule, one.performer.aperform))
+    await asked.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert bullets(one) == []
+    assert one.flush().facts == 1
+    assert bullets(one) == ["I live in Oslo"]
