@@ -26,6 +26,11 @@ _PREFERS = re.compile(
     r"предпочита\w*|люблю|всегда|никогда)\b|喜欢|讨厌|偏好|总是|从不|必须|好き|嫌い|いつも|必ず|좋아|싫어|항상",
     re.IGNORECASE,
 )
+_LASTING = re.compile(
+    r"\b(?:prefer\w*|always|never|must|allerg\w*|vegan|vegetarian\w*|bevorzug\w*|immer|niemals|muss|préfère|toujours|jamais|prefiero|siempre|"
+    r"nunca|prefiro|sempre|предпочита\w*|всегда|никогда)\b|偏好|总是|从不|必须|过敏|必ず|いつも|항상|반드시",
+    re.IGNORECASE,
+)
 _PLANS = re.compile(
     r"\b(?:decid\w+|chose|chosen|agreed|settled|switch\w*|migrat\w*|plan|plans|planned|planning|going to|will|deadline|due|schedul\w*|booked|"
     r"intend\w*|entschieden|beschlossen|geplant|termin|décidé|decid\w*|planea\w*|решил\w*|план\w*)\b|决定|计划|打算|採用|決定|予定|결정|계획|예정",
@@ -38,6 +43,10 @@ _BELONGS = (
 """Headings of a person's own that a line of this kind belongs under."""
 
 
+SMALL_TALK = 1.5
+"""Score up to which a sentence is worth nothing in the file."""
+LASTING_WORTH = 1.0
+"""What a rule or a trait is worth beyond its words: it matters as long as it is not taken back."""
 MAX_DROPPED = 0.25
 """Part of the present file, by lines and by length, that one merge may drop for new lines: a file that changes faster is
 more likely flooded than outdated, and is refused by the guard against shrinking."""
@@ -184,11 +193,10 @@ def _section_for(text: str, entries: Sequence[_Entry]) -> str:
 
 
 def _worth(line: str) -> float:
-    """Say how much a line is worth keeping when there is no room for all."""
+    """Say how much a line is worth keeping when there is no room for all: what it tells beyond small talk, per length."""
     _, said = split_speaker(_bare(line))
-    sentences = [judge(sentence).score for sentence in sentences_of(said)]
-    lasting = bool(_PREFERS.search(said)) * 1.5 + bool(_PLANS.search(said)) * 0.5
-    return (sum(sentences) + lasting) / (len(line) + 40) * 100
+    tells = sum(max(0.0, judge(sentence).score - SMALL_TALK) for sentence in sentences_of(said))
+    return (tells + bool(_LASTING.search(said)) * LASTING_WORTH) / (len(line) + 60)
 
 
 def _within(entries: list[_Entry], budget: int) -> list[_Entry]:
