@@ -1,6 +1,6 @@
 """Forget on request: both layers, archive, change log, index, and a stone so that it does not come back.
 
-    find ► tombstone ► consolidation state ► MEMORY.md ► logs, archive ► change log, refused texts, proposal
+    find ► tombstone ► MEMORY.md ► logs, archive ► consolidation state ► change log, refused texts, proposal
          ► backups (on request) ► index, freed pages too ► session logs (on request) ► change log says how many
 
 The stone is set first: from then on nothing that is flushed, merged, recovered or restored brings it back, and a
@@ -123,9 +123,6 @@ def remove_everywhere(
         seen: Lines that were found before and name conversations, also where they are gone by now.
     """
     report = ForgetReport()
-    state = yield from change_state(tenant, lambda current: _without(current, gone))
-    if isinstance(state, Failed):
-        return replace(report, failed=state.reason)
     paths = yield from memory_files(tenant)
     if isinstance(paths, Failed):
         return replace(report, failed=paths.reason)
@@ -142,6 +139,9 @@ def remove_everywhere(
             purged = yield from index_file(tenant, path, purge=True)
             if isinstance(purged, Failed):
                 return replace(report, failed=purged.reason)
+    state = yield from change_state(tenant, lambda current: _without(current, gone))
+    if isinstance(state, Failed):
+        return replace(report, failed=state.reason)
     left = yield from _clean_records(tenant, gone, backups=backups)
     if isinstance(left, Failed):
         return replace(report, failed=left.reason)
@@ -240,6 +240,7 @@ def _without(state: ConsolidationState, gone: Callable[[str], bool]) -> Consolid
         state,
         memory=replace(memory, text=_cleaned(memory.text, gone)) if memory else None,
         removed=tuple(fact for fact in state.removed if not gone(fact)),
+        by_hand=tuple(fact for fact in state.by_hand if not gone(fact)),
         pending=_pending_without(state.pending, gone),
         proposal=_pending_without(state.proposal, gone),
     )

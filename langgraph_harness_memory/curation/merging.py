@@ -11,7 +11,7 @@ from langgraph_harness_memory.curation.progress import same_as_any
 from langgraph_harness_memory.curation.requests import NewLine, consolidation_request
 from langgraph_harness_memory.curation.screening import Blocked, Screening
 from langgraph_harness_memory.curation.validation import Bounds, Refused, fit, judge, over_budget
-from langgraph_harness_memory.curation.wording import estimate_tokens, words
+from langgraph_harness_memory.curation.wording import estimate_tokens, line_form, words
 from langgraph_harness_memory.formats import memory_md
 from langgraph_harness_memory.formats.changes import Change
 from langgraph_harness_memory.formats.consolidation_state import ConsolidationState, Writer
@@ -162,8 +162,11 @@ def _without_gone(text: str, merger: Merger, state: ConsolidationState) -> tuple
     """Take out what a person removed or forgot, whatever words it came back in."""
     refused: list[Change] = []
     is_removed = same_as_any(state.removed)
+    by_hand = {line_form(fact) for fact in state.by_hand}
 
     def is_gone(fact: str) -> bool:
+        if line_form(fact) in by_hand:
+            return False
         if merger.tombstones.covers(words(fact)):
             refused.append(Change(kind="refused", text="a line that was forgotten"))
             return True

@@ -24,6 +24,8 @@ ATTEMPTS = 5
 """How often the state is read and written again when somebody else was faster."""
 REWORDED = 0.5
 """Likeness from which a line that is gone was worded anew and not removed."""
+MOST_BY_HAND = 500
+"""Facts written by hand that are remembered as such."""
 SAME_FACT = 0.8
 """Likeness from which two lines are one fact."""
 
@@ -161,6 +163,7 @@ def with_removals(state: ConsolidationState, text: str) -> ConsolidationState:
         lost = state.memory if state.memory and memory_md.facts(state.memory.text) else None
         return replace(state, memory=replace(lost, text=text), is_lost=True) if lost else state
     forms = {line_form(fact) for fact in standing}
+    by_hand = [fact for fact in state.by_hand if line_form(fact) in forms]
     removed = [fact for fact in state.removed if line_form(fact) not in forms]
     if state.memory and state.memory.text != text:
         said = [words(fact) for fact in standing]
@@ -170,8 +173,10 @@ def with_removals(state: ConsolidationState, text: str) -> ConsolidationState:
             if form not in forms and form not in known and all(likeness(meant, other) < REWORDED for other in said):
                 removed.append(fact.text)
                 known.add(form)
+        before = {line_form(fact.text) for fact in memory_md.facts(state.memory.text)}
+        by_hand += [fact for fact in standing if line_form(fact) not in before and fact not in by_hand]
     memory = replace(state.memory, text=text) if state.memory else None
-    return replace(state, removed=tuple(removed), memory=memory)
+    return replace(state, removed=tuple(removed), by_hand=tuple(by_hand[:MOST_BY_HAND]), memory=memory)
 
 
 def same_as_any(facts: Sequence[str]) -> Callable[[str], bool]:

@@ -66,6 +66,8 @@ class ConsolidationState:
     """The last `MEMORY.md` of ours; what a person removed since is seen by comparison."""
     removed: tuple[str, ...] = ()
     """Facts that a person took out of `MEMORY.md`; they do not come back by themselves."""
+    by_hand: tuple[str, ...] = ()
+    """Facts that a person wrote into `MEMORY.md` since; what they forgot before and write again by hand stays."""
     pending: Pending | None = None
     proposal: Pending | None = None
     """What waits for a person's yes, in review mode."""
@@ -127,6 +129,8 @@ def render(state: ConsolidationState) -> str:
         fields["memory"] = {"text": state.memory.text, "writer": state.memory.writer}
     if state.removed:
         fields["removed"] = list(state.removed)
+    if state.by_hand:
+        fields["by_hand"] = list(state.by_hand)
     for name, pending in (("pending", state.pending), ("proposal", state.proposal)):
         if pending:
             fields[name] = _pending_fields(pending)
@@ -189,6 +193,7 @@ def _state(fields: dict[str, Any]) -> ConsolidationState:
         files={str(path): str(value) for path, value in fields["files"].items()},
         memory=Written(text=str(memory["text"]), writer=_writer(memory["writer"])) if memory else None,
         removed=tuple(str(fact) for fact in fields.get("removed", ())),
+        by_hand=tuple(str(fact) for fact in fields.get("by_hand", ())),
         pending=_pending(fields.get("pending")),
         proposal=_pending(fields.get("proposal")),
         is_lost=bool(fields.get("lost", False)),

@@ -364,3 +364,23 @@ def test_a_forget_between_any_two_steps_of_a_consolidation_wins(new_world, threa
     merged(world)
     assert "Bob" not in everything(world)
     assert "I live in Oslo" in world.text("MEMORY.md")
+
+
+def test_what_a_person_writes_by_hand_after_forgetting_it_stays(world):
+    """Two owners: a forgotten line that stands in MEMORY.md again by a person's hand is theirs, whatever is merged later."""
+    forgotten(world, query="partner Bob")
+    merged(world)
+    world.put("MEMORY.md", world.text("MEMORY.md") + "- My partner is called Bob\n")
+    world.put("memory/2026-04-13.md", "- Has a boat\n")
+    merged(world)
+    world.put("memory/2026-04-14.md", "- Has a car\n")
+    merged(world)
+    assert [fact.text for fact in memory_md.facts(world.text("MEMORY.md"))] == [
+        "I live in Oslo",
+        "I play chess",
+        "My partner is called Bob",
+        "Has a boat",
+        "Has a car",
+    ]
+    forgotten(world, query="partner Bob", backups=True)
+    assert "Bob" not in everything(world)

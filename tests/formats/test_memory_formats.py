@@ -32,6 +32,7 @@ states = st.builds(
     removed=st.lists(any_text, max_size=3).map(tuple),
     pending=st.none() | pendings,
     proposal=st.none() | pendings,
+    by_hand=st.lists(any_text, max_size=3).map(tuple),
     is_lost=st.booleans(),
     merged_before=st.none() | st.just(datetime(2026, 4, 12, tzinfo=UTC)),
 )
