@@ -18,6 +18,7 @@ from langgraph_harness_memory.cli import (
 app = typer.Typer(
     name="harness-memory",
     help="Memory for LangGraph agents that a person can open in an editor.",
+    epilog="Exit status: 0 done; 1 it ran and the answer is no; 2 a wrong setting; 3 the workspace could not; 130 Ctrl-C.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

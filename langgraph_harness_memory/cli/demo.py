@@ -126,11 +126,13 @@ def demo(
     with open_memory(where, model=curator, config=only_search, on_event=Happenings(), clock=clock) as memory:
         recalls = [_ask(terminal, memory, q, n, curator or OfflineChatModel()) for n, q in enumerate(QUESTIONS, 1)]
         kept = _kept(memory)
+        # A URL's password stays out of what is printed.
+        named = memory.workspace.name
         _show_files(terminal, memory)
     terminal.say("")
-    terminal.say(f"[dim]look:[/] harness-memory search refunds -w {escape(where)}")
-    terminal.say(f"[dim]     [/] harness-memory view -w {escape(where)} -o memory.html")
-    _table(terminal, outcomes, recalls, kept=kept, where=where, failures=happened.failures)
+    terminal.say(f"[dim]look:[/] harness-memory search refunds -w {escape(named)}")
+    terminal.say(f"[dim]     [/] harness-memory view -w {escape(named)} -o memory.html")
+    _table(terminal, outcomes, recalls, kept=kept, where=named, failures=happened.failures)
     if happened.failures or not all(r.recalled and r.absent_from_live_context for r in recalls):
         raise typer.Exit(NO)
 

@@ -84,6 +84,7 @@ def doctor(
         findings.append(_fetched())
     happened = Happenings()
     with open_memory(workspace, on_event=happened) as memory:
+        named = memory.workspace.name
         checks: list[Callable[[HarnessMemory], Iterator[Finding]]] = [_folder, _texts, _sessions, _index, _upkeep]
         with terminal.progress("checking", len(checks)) as bar:
             for at, check in enumerate(checks, start=1):
@@ -91,7 +92,7 @@ def doctor(
                 bar.to(at)
     findings += _damage(happened)
     findings += _model(model, ask=ask_model)
-    terminal.answer({"workspace": workspace, "findings": findings})
+    terminal.answer({"workspace": named, "findings": findings})
     colours = {"ok": "green", "warning": "yellow", "fault": "red"}
     for one in findings:
         terminal.say(f"[{colours[one.verdict]}]{one.verdict:<8}[/] [bold]{escape(one.check)}[/]  {escape(one.what)}")

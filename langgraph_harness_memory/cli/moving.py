@@ -157,7 +157,8 @@ def _moment(day: date | None) -> datetime | None:
 
 def _block(source: Source, day: date, facts: list[ForeignFact]) -> str:
     at = datetime.combine(day, time(12, 0)).astimezone()
-    heading = daily_log.BlockHeading(at=at, session=None, sources=(f"import:{source.value}",))
+    # A person brings these in on purpose, which makes them the user's words: consolidation promotes no others.
+    heading = daily_log.BlockHeading(at=at, session=f"import-{source.value}", sources=("user",))
     return daily_log.render_block([(heading, [redact(fact.text) for fact in facts])])
 
 

@@ -70,7 +70,8 @@ def replay(
                 done += len(conversation.messages)
         who: dict[str, Any] = {} if user is None else {"user_id": user}
         report = memory.maintain(force=True, **who)
-    _show(terminal, outcomes, left_out, happened, workspace)
+        named = memory.workspace.name
+    _show(terminal, outcomes, left_out, happened, named)
     for failure in report["failures"]:
         terminal.note(f"[red]failed[/]  maintenance, {failure['step']}: {escape(failure['reason'])}")
     if left_out or report["failures"]:

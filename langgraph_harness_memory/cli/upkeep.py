@@ -137,7 +137,8 @@ def reindex(
     start = time.monotonic()
     with open_memory(workspace) as memory, terminal.progress("reindexing", 1) as bar:
         memory.index.for_tenant(user).reindex()
+        named = memory.workspace.name
         bar.to(1)
     took = time.monotonic() - start
-    terminal.answer({"workspace": workspace, "user": user, "seconds": round(took, 3)})
+    terminal.answer({"workspace": named, "user": user, "seconds": round(took, 3)})
     terminal.say(f"index compared with every file in {took:.2f} s")

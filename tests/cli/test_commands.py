@@ -277,6 +277,32 @@ def test_import_brings_facts_in_once(command, workspace, tmp_path):
     assert (again["facts"], again["known"], again["notes"]) == (0, 3, [])
 
 
+FOREIGN = {
+    "agentscope": {"MEMORY.md": "- Likes tea\n", "memory/2026-01-02.md": "- Chose Quarto\n", "AGENTS.md": "Be kind.\n"},
+    "openclaw": {"MEMORY.md": "- Likes tea\n", "memory/2026-01-02-notes.md": "- Chose Quarto\n"},
+    "deepagents": {"AGENTS.md": "# Learned\n- Likes tea\n", "memories/tools.md": "- Chose Quarto\n"},
+    "langmem": {
+        "store.json": json.dumps(
+            [{"key": str(n), "value": {"content": t}} for n, t in enumerate(["Likes tea", "Chose Quarto"])]
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("system", FOREIGN)
+def test_each_system_is_imported_once_and_found(command, tmp_path, system):
+    """Both facts come in, are found and merged, and a second import adds nothing."""
+    for name, text in FOREIGN[system].items():
+        (tmp_path / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "source" / name).write_text(text)
+    folder = tmp_path / "w"
+    assert command.json("import", system, tmp_path / "source", "-w", folder)["facts"] == 2
+    assert command.json("import", system, tmp_path / "source", "-w", folder)["facts"] == 0
+    assert "Quarto" in command.json("search", "quarto", "-w", folder)["hits"][0]["content"]
+    assert sum(c["merged"] for c in command.json("maintain", "-w", folder)["consolidated"]) == 2
+    assert "Likes tea" in (folder / "MEMORY.md").read_text()
+
+
 def test_import_refuses_a_folder_that_holds_no_memory(command, tmp_path):
     """The message names it."""
     assert (

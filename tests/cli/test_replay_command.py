@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from langgraph_harness_memory.curation.extractor import ExtractiveChatModel
 from langgraph_harness_memory.formats.conversations import read_conversations
 from langgraph_harness_memory.sessions.log import SessionLog
+from langgraph_harness_memory.testing import OpenAIServer
 from langgraph_harness_memory.workspace.local import LocalWorkspace
 
 DATA = Path(__file__).parent / "data"
@@ -95,6 +97,22 @@ def test_each_user_has_a_memory_of_their_own(command, tmp_path):
     command("replay", FILES[3], "-w", folder, "--user", "ann")
     assert command.json("search", "retention", "-w", folder, "--user", "ann")["hits"]
     assert command.json("search", "retention", "-w", folder, status=1)["hits"] == []
+
+
+def test_a_model_of_the_environment_curates_and_the_recording_talks(command, tmp_path, monkeypatch):
+    """Summaries, flushes and consolidations go to the model; what was said stays; nothing is done by rules."""
+    with OpenAIServer(model=ExtractiveChatModel()) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        told = command.json("replay", FILES[0], FILES[3], "-w", tmp_path / "w", *SMALL)
+    asked = [json.dumps(r.body["messages"]) for r in server.requests]
+    assert {kind for kind in ("flush", "consolidation", "SESSION INTENT") for text in asked if kind in text} == {
+        "flush",
+        "consolidation",
+        "SESSION INTENT",
+    }
+    assert [r.status for r in server.requests] == [200] * len(server.requests)
+    assert logged(tmp_path / "w") == wanted([FILES[0], FILES[3]])
+    assert told["compactions"] == sum("SESSION INTENT" in text for text in asked)
 
 
 def start(program, folder, files=FILES):
