@@ -11,6 +11,7 @@ from functools import lru_cache
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:[.'’:/@+#-]+[^\W_{_CJK}]+)*[+#]*", re.UNICODE)
+_DENSE = re.compile("[^\x00-\u04ff\u2000-\u206f]")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 STOP_WORDS = frozenset(
@@ -82,9 +83,6 @@ def estimate_tokens(text: str) -> int:
     """
     dense = len(_DENSE.findall(text))
     return (len(text) - dense) // 4 + (dense * 3 + 3) // 4
-
-
-_DENSE = re.compile("[^\x00-\u04ff\u2000-\u206f]")
 
 
 @lru_cache(maxsize=50_000)

@@ -298,11 +298,11 @@ class Memory(RuleBasedStateMachine):
 
 @pytest.mark.timeout(300)
 def test_a_memory_survives_any_order_of_events(disk_class):
-    """Thirty random histories of up to thirty events each."""
+    """Sixty random histories of up to thirty events each."""
     machine = type("Machine", (Memory,), {"open_disk": staticmethod(disk_class)})
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
     from hypothesis.stateful import run_state_machine_as_test
 
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=30, stateful_step_count=30, suppress_health_check=quiet)
+        machine, settings=settings(max_examples=60, stateful_step_count=30, suppress_health_check=quiet)
     )
