@@ -27,7 +27,7 @@ STOP_WORDS = frozenset(
 
 def normal(text: str) -> str:
     """Return a text as it is compared: one form per character, no case, no accents, nothing invisible, single blanks."""
-    if text.isascii():  # 20 times as fast, and most text is
+    if text.isascii():  # most text is, and what follows takes a step per character
         return " ".join(text.lower().split())
     wide = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold()
     bare = "".join(c for c in wide if not unicodedata.combining(c))
