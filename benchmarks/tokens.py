@@ -1,7 +1,8 @@
 """How far the token estimate is from the truth, beside langchain's `count_tokens_approximately`.
 
-The truth is o200k_base, or cl100k_base with `--encoding`. Texts are those of `_texts`, this repository's own source, and
-pairs of them, none of which were part of the fit. A tool call is counted as the JSON object of its name and arguments.
+The truth is o200k_base, or cl100k_base with `--encoding`. Texts are those of `texts/`, written for this benchmark, pieces of
+this repository's own source, and pairs of them, none of which were part of the fit. A tool call is counted as the JSON object
+of its name and arguments.
 """
 
 import argparse
@@ -17,12 +18,17 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from benchmarks import _texts
 from benchmarks._vocabulary import install, reference
 from benchmarks.outcome import Outcome, Target, table
 from langgraph_harness_memory.conversation.tokens import MESSAGE_TOKENS, TokenCounter
 
 MEDIAN, P95 = 0.08, 0.20
+
+TEXTS = Path(__file__).parent / "texts"
+"""Prose in the languages that people speak to agents in, and the calls and records that agents handle."""
+
+Call = dict[str, Any]
+"""A tool's name and arguments."""
 
 Sample = tuple[BaseMessage, str]
 """A message, and the text that it comes to for a provider."""
@@ -68,7 +74,7 @@ def _measured(
 
 
 def _speed(count: Callable[[BaseMessage], int]) -> float:
-    paragraphs = _paragraphs(_texts.ENGLISH) * 40
+    paragraphs = _paragraphs((TEXTS / "english.txt").read_text()) * 40
     start = time.perf_counter()
     for i, text in enumerate(paragraphs):
         count(HumanMessage(f"{i} {text}"))
@@ -77,17 +83,10 @@ def _speed(count: Callable[[BaseMessage], int]) -> float:
 
 def _samples() -> dict[str, list[Sample]]:
     draw = random.Random(20261201)
-    samples = {
-        kind: _prose(text, draw)
-        for kind, text in {
-            "english": _texts.ENGLISH,
-            "chinese": _texts.CHINESE,
-            "japanese": _texts.JAPANESE,
-            "russian": _texts.RUSSIAN,
-        }.items()
-    }
+    languages = ("english", "chinese", "japanese", "russian")
+    samples = {language: _prose((TEXTS / f"{language}.txt").read_text(), draw) for language in languages}
     samples["code"] = [_said(piece) for piece in _code(draw)]
-    samples["json"] = [_said(text) for record in _texts.RECORDS for text in _json_forms(record)]
+    samples["json"] = [_said(text) for record in _read("records") for text in _json_forms(record)]
     samples["tool calls"] = [_called(calls) for calls in _call_groups(draw)]
     return samples
 
@@ -130,11 +129,17 @@ def _json_forms(record: object) -> list[str]:
     ]
 
 
-def _call_groups(draw: random.Random) -> list[list[tuple[str, dict[str, object]]]]:
-    return [[call] for call in _texts.CALLS] + [draw.sample(_texts.CALLS, draw.randint(2, 4)) for _ in range(32)]
+def _call_groups(draw: random.Random) -> list[list[Call]]:
+    calls = _read("calls")
+    return [[call] for call in calls] + [draw.sample(calls, draw.randint(2, 4)) for _ in range(32)]
 
 
-def _called(calls: list[tuple[str, dict[str, object]]]) -> Sample:
-    message = AIMessage("", tool_calls=[{"name": n, "args": a, "id": f"call_{i}"} for i, (n, a) in enumerate(calls)])
-    text = "".join(json.dumps({"name": n, "arguments": a}, ensure_ascii=False) for n, a in calls)
-    return message, text
+def _called(calls: list[Call]) -> Sample:
+    message = AIMessage("", tool_calls=[{**call, "id": f"call_{i}"} for i, call in enumerate(calls)])  # type: ignore[typeddict-item]
+    stated = ({"name": call["name"], "arguments": call["args"]} for call in calls)
+    return message, "".join(json.dumps(call, ensure_ascii=False) for call in stated)
+
+
+def _read(name: str) -> list[Any]:
+    values: list[Any] = json.loads((TEXTS / f"{name}.json").read_text())
+    return values

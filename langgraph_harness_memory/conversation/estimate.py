@@ -41,7 +41,7 @@ def _prices(*steps: tuple[int, float]) -> tuple[float, ...]:
 _LOWER_PRICES = _prices((1, 1.18), (3, 0.93), (5, 0.91), (7, 1.01), (9, 1.22), (12, 1.76), (16, 3.48), (17, 0.30))
 _UPPER_PRICES = _prices((1, 1.0), (2, 0.80), (3, 0.80), (5, 1.93), (8, 2.4), (9, 0.35))
 _ACCENTED_PRICES = _prices((2, 0.87), (4, 1.37), (6, 2.05), (8, 3.52), (11, 4.19), (12, 0.35))
-_CYRILLIC_PRICES = _prices((3, 0.96), (6, 1.67), (9, 2.17), (13, 2.89), (14, 0.22))
+_CYRILLIC_PRICES = _prices((3, 0.92), (6, 1.60), (9, 2.08), (13, 2.78), (14, 0.22))
 _PUNCTUATION_PRICES = _prices((1, 0.70), (2, 1.02), (4, 0.91), (8, 1.41), (9, 0.06))
 
 _DIGITS_PRICE, _LINE_END_PRICE, _GAP_PRICE = 1.6, 0.66, 0.82

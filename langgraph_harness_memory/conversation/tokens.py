@@ -121,6 +121,10 @@ class TokenCounter:
         """Count messages and return what is known of them, message by message."""
         return self._ledgers.look(messages, conversation)
 
+    def let_go(self, conversation: str) -> None:
+        """Keep what was counted of a conversation and let go of its messages, at the end of a run."""
+        self._ledgers.let_go(conversation)
+
     def request(
         self,
         messages: Sequence[BaseMessage],

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_harness_memory.config import CompactionConfig
 from langgraph_harness_memory.conversation.compaction import Folded, Kept, Turn, compact
@@ -253,6 +253,8 @@ def _clip_rest(turn: Turn, config: CompactionConfig, draft: _Draft) -> Steps[Non
 def _send(turn: Turn, prepared: Prepared) -> Steps[Sent]:
     outcome = yield from _call(prepared.view, prepared.ledger)
     if isinstance(outcome, Called):
+        if _ends_the_run(outcome.result):
+            turn.counter.let_go(turn.conversation)
         return Sent(result=outcome.result, view=prepared.view, update=prepared.update)
     if turn.compaction is None:
         raise outcome.error
@@ -282,6 +284,13 @@ def _recover(turn: Turn, config: CompactionConfig, prepared: Prepared, refused: 
             yield from notify(Recovered(thread_id=turn.thread.thread_id, tenant=turn.thread.tenant, attempts=attempts))
             return Sent(result=outcome.result, view=draft.view, update=draft.update)
     raise refused.error
+
+
+def _ends_the_run(result: Any) -> bool:
+    """Say whether an answer calls no tool, as far as its shape tells: a message, or a response that holds some."""
+    answers = getattr(result, "result", result)
+    last = answers[-1] if isinstance(answers, list) and answers else answers
+    return isinstance(last, AIMessage) and not last.tool_calls
 
 
 def _call(view: list[BaseMessage], ledger: Ledger) -> Steps[Called | Overflowed]:
