@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from langgraph_harness_memory.index import lines
 from langgraph_harness_memory.index.database import Database, Unusable, is_waiting
 from langgraph_harness_memory.index.lines import Seen
 from langgraph_harness_memory.index.place import owner_name, places
-from langgraph_harness_memory.index.rank import FileSize
+from langgraph_harness_memory.index.rank import Candidate, FileSize
 from langgraph_harness_memory.index.refresh import compare, memory_files
 from langgraph_harness_memory.index.rows import Marks, marks_of
 from langgraph_harness_memory.workspace import FileInfo, Workspace
@@ -39,12 +40,23 @@ ATTEMPTS = 3
 """Times an operation runs: as it is, after a rebuild, and in memory."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What searches keep of one generation of a tenant's rows."""
+
+    generation: int
+    sizes: dict[int, FileSize]
+    """How large each file is."""
+    rows: dict[int, Candidate] = field(default_factory=dict)
+    """Rows that were candidates before."""
+
+
 class Tree:
     """What is remembered of one tenant's tree."""
 
     def __init__(self) -> None:
         self.seen: dict[str, Seen] | None = None
-        self.sizes: tuple[int, dict[int, FileSize]] | None = None
+        self.facts: Facts | None = None
         self.lock = threading.RLock()
 
 
@@ -229,15 +241,14 @@ class Engine:
         """List the files of a tenant that are indexed."""
         return memory_files(self.workspace_of(root))
 
-    def sizes(self, db: sqlite3.Connection, root: str, tenant: int) -> dict[int, FileSize]:
-        """Return how large each file is; read again only after a change."""
+    def facts(self, db: sqlite3.Connection, root: str, tenant: int) -> Facts:
+        """Return what is kept between searches; read anew after a change."""
         tree = self.tree_of(root)
         now = lines.generation(db, tenant)
-        remembered = tree.sizes
-        if remembered is None or remembered[0] != now:
-            remembered = (now, lines.file_sizes(db, tenant))
-            tree.sizes = remembered
-        return remembered[1]
+        facts = tree.facts
+        if facts is None or facts.generation != now:
+            facts = tree.facts = Facts(generation=now, sizes=lines.file_sizes(db, tenant))
+        return facts
 
     def check(self, database: Database) -> None:
         """Look for damage that would give wrong answers.

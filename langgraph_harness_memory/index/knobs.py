@@ -33,6 +33,8 @@ class Ranking:
     """Part of the score of the line one, two, … lines above, under the same heading, that a line gains."""
     from_below: tuple[float, ...] = (0.2, 0.15, 0.1)
     """The same from below: an answer stands below its question more often than above."""
+    givers: int = 100
+    """Lines that give a part of their score to those around them, the best by themselves; all of them is no better."""
     file: float = 0.7
     """Weight of the file's own bm25 score."""
     file_saturation: float = 1.0

@@ -278,13 +278,26 @@ def _counts(db: sqlite3.Connection, tenant: int, terms: Iterable[str]) -> dict[s
     return found
 
 
-def answer(db: sqlite3.Connection, tenant: int, request: Request) -> Any:
-    """Answer one request of a search, in one tenant's rows."""
+MOST_REMEMBERED = 20_000
+"""Rows that are kept in memory between searches (8 MB); above it all are dropped and read again as they are needed."""
+
+
+def answer(
+    db: sqlite3.Connection, tenant: int, request: Request, remembered: dict[int, Candidate] | None = None
+) -> Any:
+    """Answer one request of a search, in one tenant's rows.
+
+    Args:
+        db: An open transaction.
+        tenant: Whose rows.
+        request: What is asked.
+        remembered: Rows that earlier searches read, good for the generation that this transaction sees; is added to.
+    """
     match request:
         case Counts(terms=terms):
             return _counts(db, tenant, terms)
         case ByTerms():
-            return _by_terms(db, tenant, request)
+            return _by_terms(db, tenant, request, {} if remembered is None else remembered)
         case OfDays(first=first, last=last, limit=limit):
             return _select(db, "l.day BETWEEN ? AND ?", (tenant, *_span(first, last)), limit)
         case Literally():
@@ -303,22 +316,32 @@ def _completed(candidate: Candidate, path: str, text: str) -> Candidate:
     return candidate._replace(path=path, text=text)
 
 
-def _by_terms(db: sqlite3.Connection, tenant: int, request: ByTerms) -> list[Candidate]:
+def _by_terms(
+    db: sqlite3.Connection, tenant: int, request: ByTerms, remembered: dict[int, Candidate]
+) -> list[Candidate]:
     match = " OR ".join('"' + term.replace('"', '""') + '"' for term in request.essential)
     values: tuple[object, ...] = (match,)
     if request.since is None and request.until is None:
-        inner = f"SELECT rowid FROM fts_{tenant} WHERE fts_{tenant} MATCH ?"
+        sql = f"SELECT rowid FROM fts_{tenant} WHERE fts_{tenant} MATCH ?"
     else:
-        inner = (
-            f"SELECT d.id AS rowid FROM fts_{tenant} CROSS JOIN line d ON d.id = fts_{tenant}.rowid"
+        sql = (
+            f"SELECT d.id FROM fts_{tenant} CROSS JOIN line d ON d.id = fts_{tenant}.rowid"
             f" WHERE fts_{tenant} MATCH ? AND d.day BETWEEN ? AND ?"
         )
         values += _span(request.since, request.until)
-    order = (
-        "ORDER BY rank" if sum(map(request.counts.__getitem__, request.essential)) > request.limit else ""
-    )  # fewer lines are all ranked below
-    sql = f"SELECT {_COLUMNS} FROM ({inner} {order} LIMIT ?) c JOIN line l ON l.id = c.rowid"
-    return list(map(Candidate._make, db.execute(sql, (*values, request.limit))))
+    every = sum(map(request.counts.__getitem__, request.essential)) <= request.limit
+    order = "" if every else "ORDER BY rank"  # so few lines are all ranked later on
+    keys = [key for (key,) in db.execute(f"{sql} {order} LIMIT ?", (*values, request.limit))]
+    unknown = [key for key in keys if key not in remembered]
+    if len(remembered) + len(unknown) > MOST_REMEMBERED:
+        remembered.clear()
+        unknown = keys
+    if unknown:
+        rows = db.execute(
+            f"SELECT {_COLUMNS} FROM line l WHERE l.id IN (SELECT value FROM json_each(?))", (str(unknown),)
+        )
+        remembered.update((row[0], Candidate._make(row)) for row in rows)
+    return [remembered[key] for key in keys]
 
 
 def _literally(db: sqlite3.Connection, tenant: int, request: Literally) -> list[Candidate]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
+from heapq import nlargest
 from typing import NamedTuple
 
 from langgraph_harness_memory.index.dates import Period
@@ -184,13 +185,9 @@ def _line_scores(
     everything = sum(weights.values()) or 1.0
     parts = {part: (part / everything) ** power for part in set(found)}
     return [
-        score * parts[part] * (ranking.heading if c.is_heading else ranking.tool if _is_said_by_a_tool(c) else 1.0)
+        score * parts[part] * (ranking.heading if c.is_heading else ranking.tool if c.source[:5] == "tool:" else 1.0)
         for c, score, part in zip(candidates, own, found, strict=True)
     ]
-
-
-def _is_said_by_a_tool(candidate: Candidate) -> bool:
-    return candidate.source.startswith("tool:")
 
 
 @lru_cache(maxsize=COUNTED_LINES)
@@ -211,15 +208,18 @@ def _asked_in(heading: str, weights: Mapping[str, float], part: float) -> list[t
 
 
 def _smoothed(candidates: Sequence[Candidate], own: Sequence[float], ranking: Ranking) -> list[float]:
-    """Give each line a part of the scores around it: the answer often stands beside the words of the question."""
+    """Let the best lines give a part of their score to those around them: the answer often stands beside the question's words."""
     sections: dict[tuple[int, str], int] = {}
     places = [(sections.setdefault((c.file, c.heading), len(sections)) << _LINE_BITS) + c.number for c in candidates]
-    score_at = dict(zip(places, own, strict=True)).get
-    around = [(-distance, part) for distance, part in enumerate(ranking.from_above, 1)]
-    around += list(enumerate(ranking.from_below, 1))
+    line_at = dict(zip(places, range(len(places)), strict=True)).get
+    around = [(distance, part) for distance, part in enumerate(ranking.from_above, 1)]
+    around += [(-distance, part) for distance, part in enumerate(ranking.from_below, 1)]
     total = list(own)
-    for distance, part in around:
-        total = [t + part * score_at(at + distance, 0.0) for t, at in zip(total, places, strict=True)]
+    for i in nlargest(ranking.givers, range(len(own)), key=own.__getitem__):
+        for distance, part in around:
+            j = line_at(places[i] + distance)
+            if j is not None:
+                total[j] += part * own[i]
     return total
 
 

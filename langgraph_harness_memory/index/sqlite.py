@@ -134,12 +134,12 @@ class MemoryIndex:
             tenant = lines.tenant_id(db, self._root)
             if tenant is None or asked.limit < 1:
                 return []
-            sizes = self._engine.sizes(db, self._root, tenant)
-            searching = find_steps(asked, sizes, self._settings.ranking)
+            facts = self._engine.facts(db, self._root, tenant)
+            searching = find_steps(asked, facts.sizes, self._settings.ranking)
             answer: Any = None
             try:
                 while True:
-                    answer = lines.answer(db, tenant, searching.send(answer))
+                    answer = lines.answer(db, tenant, searching.send(answer), facts.rows)
             except StopIteration as end:
                 found: list[SearchHit] = end.value
                 return found
