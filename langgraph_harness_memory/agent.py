@@ -71,7 +71,9 @@ def create_memory_agent(
         output_schema=_shown(_with_response(state_schema or MemoryState, response_format is not None)),
     )
     executor = ToolNode(own) if own else None
-    last = _add_ends(graph, memory, model=runnable, tools=bound, prompt=prompt, response_format=response_format)
+    entry, entries = _add_beginning(graph, memory, model=runnable, tools=bound, prompt=prompt)
+    graph.add_conditional_edges(START, entry, entries)
+    last = _add_end(graph, memory, model=runnable, prompt=prompt, response_format=response_format)
     # Without a compaction node, a step's results together are evicted before the model sees them.
     prepares = memory.config.compaction is None
     node = memory.model_node(runnable, bound, system_prompt=prompt, prepares=prepares, name=name)
@@ -79,10 +81,9 @@ def create_memory_agent(
     if executor is None:
         graph.add_edge("model", last)
     else:
-        entry = "compaction" if memory.config.compaction is not None else "model"
         graph.add_node("tools", memory.tool_node(executor))
         graph.add_conditional_edges("model", _calls_or(last), ["tools", last])
-        graph.add_conditional_edges("tools", _back_or(last, entry, executor), [entry, last])
+        graph.add_conditional_edges("tools", _back_or(last, entry, executor), [*entries, last])
     compiled = graph.compile(
         checkpointer=memory.checkpointer if checkpointer is None else cast("Any", checkpointer),
         store=store,
@@ -95,22 +96,27 @@ def create_memory_agent(
     return compiled.with_config({"recursion_limit": RECURSION_LIMIT, "metadata": metadata})
 
 
-def _add_ends(
+def _add_beginning(
+    graph: Any, memory: HarnessMemory, *, model: Runnable[Any, Any], tools: Sequence[Any], prompt: SystemMessage | None
+) -> tuple[Callable[[Any], str], list[str]]:
+    """Add what comes before the model, and return how to get there and where that may lead."""
+    if memory.config.compaction is None:
+        return (lambda _: "model"), ["model"]
+    graph.add_node("compaction", memory.compaction_node(model=model, tools=tools, system_prompt=prompt))
+    graph.add_edge("compaction", "model")
+    is_due = memory.compaction_is_due(model=model, tools=tools, system_prompt=prompt)
+    return (lambda state: "compaction" if is_due(state) else "model"), ["compaction", "model"]
+
+
+def _add_end(
     graph: Any,
     memory: HarnessMemory,
     *,
     model: Runnable[Any, Any],
-    tools: Sequence[Any],
     prompt: SystemMessage | None,
     response_format: Any,
 ) -> str:
-    """Add what comes before the loop and after it, and return the first node after it."""
-    if memory.config.compaction is not None:
-        graph.add_node("compaction", memory.compaction_node(model=model, tools=tools, system_prompt=prompt))
-        graph.add_edge(START, "compaction")
-        graph.add_edge("compaction", "model")
-    else:
-        graph.add_edge(START, "model")
+    """Add what comes after the loop, and return its first node."""
     last = END
     if memory.config.flush is not None:
         graph.add_node("flush", memory.flush_node())
@@ -149,14 +155,14 @@ def _calls_or(last: str) -> Callable[[Any], list[Send] | str]:
     return route
 
 
-def _back_or(last: str, entry: str, node: ToolNode) -> Callable[[Any], str]:
+def _back_or(last: str, entry: Callable[[Any], str], node: ToolNode) -> Callable[[Any], str]:
     """Route back to the model, or to the end where every tool that ran answers the user itself."""
 
     def route(state: Any) -> str:
         messages = _messages(state)
         start = _last_reply(messages)
         ran = [node.tools_by_name.get(str(message.name)) for message in messages[0 if start is None else start + 1 :]]
-        return last if ran and all(tool is not None and tool.return_direct for tool in ran) else entry
+        return last if ran and all(tool is not None and tool.return_direct for tool in ran) else entry(state)
 
     return route
 

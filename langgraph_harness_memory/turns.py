@@ -22,7 +22,15 @@ from langgraph_harness_memory.clock import Clock
 from langgraph_harness_memory.config import MemoryConfig
 from langgraph_harness_memory.conversation.compaction import Turn, unchanged
 from langgraph_harness_memory.conversation.context import workspace_context
-from langgraph_harness_memory.conversation.eviction import Place, evict, evict_in_state, messages_in
+from langgraph_harness_memory.conversation.due import due
+from langgraph_harness_memory.conversation.eviction import (
+    Place,
+    choose,
+    evict,
+    evict_in_state,
+    messages_in,
+    newest_results,
+)
 from langgraph_harness_memory.conversation.memory import CompactionMemory
 from langgraph_harness_memory.conversation.tokens import TokenCounter
 from langgraph_harness_memory.conversation.vocabulary import counter_for, unwrapped, window_of
@@ -247,6 +255,25 @@ class Turns:
             redact=self._redact,
             in_state=in_state,
         )
+
+    def is_due(self, agent: Agent, messages: Sequence[BaseMessage]) -> bool:
+        """Say whether the compaction node has anything to do, without doing any of it: its super-step costs a checkpoint.
+
+        Where this process has not seen the thread yet, and where more than a look at the triggers is needed, the answer is
+        yes and the node decides.
+        """
+        thread = ambient_thread()
+        known, config = self._recent.of(thread), self.config.compaction
+        if config is None or known.context is None or config.history == "keep" or config.truncate_args is not None:
+            return True
+        turn = self.turn(thread, agent, messages, context=known.context)
+        if turn.eviction is not None and choose(newest_results(messages), turn.eviction):
+            return True
+        tokens = turn.counter.request(messages, overhead=turn.overhead, conversation=turn.conversation)
+        counted = turn.counter.messages(messages, conversation=turn.conversation)
+        overhead = turn.overhead or 0
+        found = due(messages, config, tokens=tokens, counted=counted, overhead=overhead, window=turn.window)
+        return found is not None
 
     def compaction_memory(self, thread: ThreadRef, stored: Any = None) -> CompactionMemory:
         """Return what compaction remembers of a thread, read from the state where this process knows nothing yet."""

@@ -1,7 +1,7 @@
 """`HarnessMemory`: the whole."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +29,7 @@ from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.retriever import MemoryIndexRetriever
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.tenancy import ambient_thread, thread_of
-from langgraph_harness_memory.turns import READERS, Agent, Turns, missing_reader
+from langgraph_harness_memory.turns import READERS, Agent, Turns, messages_of, missing_reader
 from langgraph_harness_memory.workspace import Workspace
 
 Model = BaseChatModel | Runnable[Any, BaseMessage] | str
@@ -237,6 +237,25 @@ class HarnessMemory(Operations):
         """
         agent = self._agent(model, tools, system_prompt)
         return nodes.compaction_node(self._turns, agent, key=messages_key, view_key=view_key)
+
+    def compaction_is_due(
+        self,
+        *,
+        model: Model | None = None,
+        tools: Sequence[Any] | None = None,
+        system_prompt: SystemMessage | str | None = None,
+        messages_key: str = "messages",
+    ) -> Callable[[Any], bool]:
+        """Return what tells from a state whether the compaction node has anything to do, for a conditional edge before it.
+
+        Args:
+            model: As for `compaction_node`; so are the others.
+            tools: What is bound to it.
+            system_prompt: What is sent before the messages.
+            messages_key: The state's messages.
+        """
+        agent = self._agent(model, tools, system_prompt)
+        return lambda state: self._turns.is_due(agent, messages_of(state, messages_key))
 
     def model_node(
         self,
