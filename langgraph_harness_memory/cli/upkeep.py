@@ -1,5 +1,6 @@
 """`maintain`, `cron` and `reindex`: what keeps a memory in order."""
 
+import asyncio
 import shlex
 import shutil
 import time
@@ -17,6 +18,7 @@ from langgraph_harness_memory.cli.durations import duration
 from langgraph_harness_memory.cli.guard import NO, guarded
 from langgraph_harness_memory.cli.opening import choose_model, open_memory
 from langgraph_harness_memory.errors import SettingError
+from langgraph_harness_memory.maintenance.cron import register_cron
 from langgraph_harness_memory.workspace.opening import is_postgres_url
 
 
@@ -78,17 +80,25 @@ def cron(
     workspace: options.Workspace = options.DEFAULT_WORKSPACE,
     every: Annotated[str, typer.Option(help="Time between two runs.")] = "6h",
     systemd: Annotated[bool, typer.Option("--systemd", help="Print a service and a timer instead.")] = False,
+    url: Annotated[str | None, typer.Option(help="Register it as a cron of this LangGraph server instead.")] = None,
+    graph: Annotated[str, typer.Option(help="With --url: the graph's name in langgraph.json.")] = "maintenance",
     model: options.Model = None,
     as_json: options.Json = False,
 ) -> None:
     """Print a crontab line that runs maintenance.
 
-    Or a systemd service and timer. Installs nothing.
+    Or a systemd service and timer; it installs nothing. With --url it registers a cron on a LangGraph server, once however
+    often it is called.
 
     Example: harness-memory cron -w workspace --every 6h | crontab -
     """
     terminal = Terminal(as_json=as_json)
     gap = duration(every, "--every")
+    if url is not None:
+        found = asyncio.run(_registered(url, graph, _schedule(gap)))
+        terminal.answer({"cron_id": found, "schedule": _schedule(gap), "url": url})
+        terminal.say(f"cron {escape(found)} runs {escape(graph)} at {_schedule(gap)} UTC")
+        return
     program = shutil.which("harness-memory") or "harness-memory"
     where = workspace if is_postgres_url(workspace) else str(Path(workspace).expanduser().resolve())
     command = [program, "maintain", "--workspace", where, *(["--model", model] if model else [])]
@@ -105,6 +115,20 @@ def cron(
         terminal.say(escape(f"# harness-memory.service\n{service}\n# harness-memory.timer\n{timer}"))
     else:
         terminal.say(escape(line))
+
+
+async def _registered(url: str, graph: str, schedule: str) -> str:
+    from httpx import HTTPError
+    from langgraph_sdk import get_client
+
+    try:
+        async with get_client(url=url) as client:
+            return await register_cron(client, graph=graph, schedule=schedule)
+    except HTTPError as error:
+        reason = str(error) or type(error).__name__
+        raise SettingError.refused(
+            "--url", url, f"give the address of a LangGraph server that answers ({reason})"
+        ) from error
 
 
 def _schedule(gap: timedelta) -> str:

@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -174,6 +176,50 @@ def test_cron_refuses_what_cron_cannot_say(command, workspace):
     assert "cron knows parts of an hour or day" in command("cron", "--every", "7h", "-w", workspace, status=2).stderr
     assert "OnUnitActiveSec=25200s" in command("cron", "--every", "6h", "--systemd", "-w", workspace).stdout.replace(
         "21600", "25200"
+    )
+
+
+class CronServer(BaseHTTPRequestHandler):
+    """As much of a LangGraph server as crons need."""
+
+    crons: list[dict] = []
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path == "/runs/crons/search":
+            answer = self.crons[body.get("offset", 0) :]
+        else:
+            answer = {**body, "cron_id": f"cron-{len(self.crons)}"}
+            self.crons.append(answer)
+        data = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        """Keep quiet."""
+
+
+def test_cron_registers_itself_on_a_server_once(command):
+    """The second call finds the first one's cron; a server that does not answer is one line."""
+    CronServer.crons = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), CronServer)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        first = command.json("cron", "--url", url)
+        assert command.json("cron", "--url", url) == first
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert [(c["assistant_id"], c["schedule"]) for c in CronServer.crons] == [("maintenance", "17 */6 * * *")]
+    assert (
+        "--url='http://127.0.0.1:1' cannot be used" in command("cron", "--url", "http://127.0.0.1:1", status=2).stderr
     )
 
 
