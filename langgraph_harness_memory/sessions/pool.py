@@ -24,6 +24,7 @@ from langgraph_harness_memory.identifiers import file_stem
 from langgraph_harness_memory.sessions.checkpoint_file import CheckpointFile
 from langgraph_harness_memory.sessions.fair_lock import FairLock
 from langgraph_harness_memory.sessions.thread_log import ThreadLog
+from langgraph_harness_memory.sessions.turnstile import Ticket, Turnstile
 from langgraph_harness_memory.workspace import Workspace
 
 LOCKS = 256
@@ -42,6 +43,7 @@ class Session:
     log: ThreadLog
     checkpoints: CheckpointFile
     lock: FairLock = field(default_factory=FairLock)
+    turnstile: Turnstile = field(default_factory=Turnstile)
     cached: dict[int, Any] = field(default_factory=dict)
     """What each checkpointer keeps with the session, by the `id` of its serializer."""
 
@@ -117,6 +119,10 @@ class SessionPool:
         start = session.log.start()
         named = (start.thread_id if start is not None else None, session.checkpoints.thread_id())
         return next((thread_id for thread_id in named if thread_id is not None and file_stem(thread_id) == stem), None)
+
+    def join(self, thread_id: str) -> Ticket:
+        """Take the next place among what is stored in a thread."""
+        return self._get(thread_id).turnstile.join()
 
     def forget(self, thread_id: str) -> None:
         """Drop what is known of a session."""

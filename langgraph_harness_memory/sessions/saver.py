@@ -34,11 +34,11 @@ from langgraph_harness_memory.identifiers import file_stem
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.sessions.checkpoint_file import CheckpointPlace
 from langgraph_harness_memory.sessions.coming_ids import ComingIds
-from langgraph_harness_memory.sessions.in_flight import WritesInFlight, key_of
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.sessions.pool import Session
 from langgraph_harness_memory.sessions.rewriting import copy_checkpoints, keep
 from langgraph_harness_memory.sessions.thread_checkpoints import ThreadCheckpoints
+from langgraph_harness_memory.sessions.turnstile import Ticket
 from langgraph_harness_memory.workspace.local import LocalWorkspace
 
 SESSIONS = "sessions"
@@ -78,7 +78,6 @@ class SessionSaver(BaseCheckpointSaver[int]):
     ) -> None:
         super().__init__(serde=serde)
         self._ids = ComingIds()
-        self._in_flight = WritesInFlight()
         folder = Path(directory).expanduser().absolute()
         is_part = folder.name == SESSIONS
         workspace = LocalWorkspace(folder.parent if is_part else folder, fsync=fsync, clock=clock, on_event=on_event)
@@ -103,7 +102,6 @@ class SessionSaver(BaseCheckpointSaver[int]):
         BaseCheckpointSaver.__init__(saver, serde=serde)
         saver.log = log
         saver._ids = ComingIds()
-        saver._in_flight = WritesInFlight()
         return saver
 
     def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ARG002 - the contract's parameter
@@ -127,10 +125,15 @@ class SessionSaver(BaseCheckpointSaver[int]):
         new_versions: ChannelVersions,  # noqa: ARG002 - told by the versions themselves, against the parent's
     ) -> RunnableConfig:
         """Store a checkpoint durably: its new messages in the log first, then what changed in one line."""
-        self._ids.wait_for_input(checkpoint["channel_values"].get(START))
-        self._in_flight.wait(key_of(config))
-        with self._writing(config) as thread:
-            thread.put(config, checkpoint, metadata, tenant=_tenant(config))
+        return self._put(self.log.pool.join(_thread_id(config)), config, checkpoint, metadata)
+
+    def _put(
+        self, place: Ticket, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
+    ) -> RunnableConfig:
+        with place:
+            self._ids.wait_for_input(checkpoint["channel_values"].get(START))
+            with self._writing(config) as thread:
+                thread.put(config, checkpoint, metadata, tenant=_tenant(config))
         configurable = config["configurable"]
         return {
             "configurable": {
@@ -144,7 +147,12 @@ class SessionSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote durably, its new messages in the log first."""
-        with self._in_flight.storing(key_of(config)):
+        self._put_writes(self.log.pool.join(_thread_id(config)), config, writes, task_id, task_path)
+
+    def _put_writes(
+        self, place: Ticket, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        with place:
             self._ids.wait_for(writes)
             with self._writing(config) as thread:
                 thread.put_writes(config, writes, task_id, task_path, tenant=_tenant(config))
@@ -280,17 +288,24 @@ class SessionSaver(BaseCheckpointSaver[int]):
         config: RunnableConfig,
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
+        new_versions: ChannelVersions,  # noqa: ARG002 - as for `put`
     ) -> RunnableConfig:
         """Twin of `put`; when cancelled, the outcome is waited for first."""
-        return await finish_in_thread(self.put, config, checkpoint, metadata, new_versions)
+        place = self.log.pool.join(_thread_id(config))
+        try:
+            return await finish_in_thread(self._put, place, config, checkpoint, metadata)
+        finally:
+            place.leave()
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Twin of `put_writes`; when cancelled, the outcome is waited for first."""
-        with self._in_flight.storing(key_of(config)):
-            await finish_in_thread(self.put_writes, config, writes, task_id, task_path)
+        place = self.log.pool.join(_thread_id(config))
+        try:
+            await finish_in_thread(self._put_writes, place, config, writes, task_id, task_path)
+        finally:
+            place.leave()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Twin of `get_tuple`."""

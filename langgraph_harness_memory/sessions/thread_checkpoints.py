@@ -39,6 +39,9 @@ from langgraph_harness_memory.sessions.pool import Session
 LISTS = 16
 """Lists of messages of a thread that are kept laid out in memory."""
 
+LANGGRAPH_FORMAT = 4
+"""The `v` of LangGraph's checkpoints that is left out in ours."""
+
 _OWN_FIELDS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
 
 
@@ -80,11 +83,12 @@ class ThreadCheckpoints:
         lists: dict[str, StoredList] = {}
         body = {
             "ts": checkpoint["ts"],
-            "format": checkpoint["v"],
             **self._values(checkpoint, parent, namespace, tenant, lists),
             "versions": checkpoint["channel_versions"],
         }
         # What most checkpoints agree on is left out.
+        if checkpoint["v"] != LANGGRAPH_FORMAT:
+            body["format"] = checkpoint["v"]
         if (updated := checkpoint.get("updated_channels")) != sorted(body["values"]):
             body["updated"] = updated
         seen_before = self.seen(parent) if parent is not None else None
@@ -206,7 +210,7 @@ class ThreadCheckpoints:
         body = self.body(place)
         key = place.key
         checkpoint = {
-            "v": body["format"],
+            "v": body.get("format", LANGGRAPH_FORMAT),
             "ts": body["ts"],
             "id": key.checkpoint_id,
             "channel_values": {c: self.channel(p, c) for c, p in self.pointers(place).items()},

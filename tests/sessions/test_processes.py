@@ -1,5 +1,6 @@
 """Several processes and threads on one workspace: nothing is lost, nothing torn, no lock outlives its holder."""
 
+import asyncio
 import multiprocessing
 import os
 import random
@@ -21,6 +22,7 @@ from langgraph_harness_memory.identifiers import ThreadRef
 from langgraph_harness_memory.sessions.fair_lock import FairLock
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.sessions.saver import SessionSaver
+from langgraph_harness_memory.sessions.turnstile import Turnstile
 from langgraph_harness_memory.workspace.local import LocalWorkspace
 from tests.sessions.conftest import T1, THREAD, chat, say, texts
 
@@ -283,3 +285,44 @@ def test_reading_while_another_process_prunes_is_no_damage(folder: Path) -> None
     writing.join()
     assert events == []
     assert lengths == sorted(lengths)
+
+
+def test_a_turnstile_keeps_the_order_in_which_threads_joined() -> None:
+    """Also when they come to their turn in another order, and when one of them never comes."""
+    turnstile, order = Turnstile(), []
+    tickets = [turnstile.join() for _ in range(6)]
+
+    def pass_through(number: int) -> None:
+        with tickets[number]:
+            order.append(number)
+
+    threads = [threading.Thread(target=pass_through, args=(n,)) for n in (5, 3, 4, 1, 0)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.005)
+    assert order == [0, 1]
+    tickets[2].leave()
+    tickets[2].leave()
+    for thread in threads:
+        thread.join(10)
+    assert order == [0, 1, 3, 4, 5]
+    with turnstile.join():
+        pass
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_the_log_holds_messages_in_the_order_in_which_they_were_said(folder: Path, way: str) -> None:
+    """With writes and checkpoints stored by many threads, question and answer alternate in the log."""
+    saver = SessionSaver(folder, fsync=False)
+    graph = chat(saver)
+    if way == "sync":
+        say(graph, *map(str, range(60)))
+    else:
+
+        async def turns() -> None:
+            for n in range(60):
+                await graph.ainvoke({"messages": [HumanMessage(str(n))]}, T1)
+
+        asyncio.run(turns())
+    said = texts([e.message for e in saver.log.read("t1")])
+    assert said == [text for n in range(60) for text in (str(n), f"re: {n}")]
