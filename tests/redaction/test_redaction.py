@@ -251,6 +251,6 @@ def test_any_text_is_redacted_once_and_for_all(text):
 )
 def test_no_text_takes_more_than_linear_time(piece):
     """100 kB of any beginning of a rule, over and over; a rule that looks back at each would take minutes."""
-    started = time.perf_counter()
+    started = time.process_time()
     find_secrets((piece * (100_000 // len(piece) + 1))[:100_000])
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 5

@@ -30,7 +30,7 @@ USER_SENTENCES = 12
 MAX_SENTENCE_CHARS = 500
 """Characters kept of one sentence; longer ones are pastes without punctuation."""
 
-_FENCED = re.compile(r"(?:```|~~~)[^\n]*\n.*?(?:\n[ \t]*(?:```|~~~)|\Z)", re.DOTALL)
+_FENCED = re.compile(r"(?ms)^[ \t]*(?:```|~~~)[^\n]*\n.*?(?:^[ \t]*(?:```|~~~)|\Z)")
 _MARKUP = re.compile(
     r"(?m)^[ \t]*(?:#{1,6}\s+|>\s?|[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|\|)|\*\*|__(?=\S)|(?<=\S)__"
 )

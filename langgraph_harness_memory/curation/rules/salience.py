@@ -19,7 +19,7 @@ ABOUT_LISTENER = 0.7
 """What a sentence about the listener tells less: praise and wishes, where it neither decides nor demands."""
 
 _SENTENCE_END = re.compile(
-    r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+|(?:(?<=[。！？｡؟।])(?![」』”’）])|(?<=[。！？｡][」』”’）]))\s*|\s*\n+\s*"
+    r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+|(?:(?<=[。！？｡؟।])(?![」』”’）])|(?<=[。！？｡][」』”’）]))\s*"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|mr|mrs|ms|dr|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|prof|inc|ltd|co|bzw|z\.b|ca|nr)\.)\Z",
@@ -28,9 +28,10 @@ _ABBREVIATION = re.compile(
 _DENSE = re.compile("[\u0e00-\u0eff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"\d")
-_NAME = re.compile(r"(?<=[^\s.!?…:。！？\"“(])[\s(\"“'’]+([A-ZÀ-ÖØ-ÞĀ-ŽА-Я][^\W\d_]+|[A-Z]{2,})")
+_NAME = re.compile(r"(?<=[^\s.!?…:。！？\"“(])[\s(\"“'’]{1,3}([A-ZÀ-ÖØ-ÞĀ-ŽА-Я][^\W\d_]+|[A-Z]{2,})")
 _IDENTIFIER = re.compile(
-    r"`[^`]+`|https?://\S+|\b[\w.-]+@[\w-]+\.\w+|(?:[\w.~-]*/){1,}[\w.-]+\.?\w*|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w+|\b[A-Z]{2,}-\d+|\b[\w-]+\.(?:py|js|ts|md|json|ya?ml|toml|sql|csv|txt|pdf|com|org|io|ai)\b"
+    r"`[^`]{1,200}`|https?://\S+|\b[\w.-]{1,64}@[\w-]{1,64}\.\w+|(?<![\w/.~-])(?:[\w.~-]{0,64}/)+[\w.-]+|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w+|\b[A-Z]{2,10}-\d+|"
+    r"\b[\w-]{1,80}\.(?:py|js|ts|md|json|ya?ml|toml|sql|csv|txt|pdf|com|org|io|ai)\b"
 )
 _QUOTE = re.compile(r"[\"“„«「『][^\"”«»」』]{2,80}[\"”»」』]")
 _TIME = re.compile(
@@ -58,13 +59,13 @@ class Sentence:
 def sentences_of(text: str) -> list[str]:
     """Cut a text into sentences, in any script; lines end sentences, abbreviations and numbers do not."""
     out: list[str] = []
-    for piece in _SENTENCE_END.split(text):
-        if not piece or not piece.strip():
-            continue
-        if out and _ABBREVIATION.search(out[-1]):
-            out[-1] += " " + piece.strip()
-        else:
-            out.append(piece.strip())
+    for line in text.splitlines():
+        starts = len(out)
+        for piece in filter(str.strip, _SENTENCE_END.split(line)):
+            if len(out) > starts and _ABBREVIATION.search(out[-1][-12:]):
+                out[-1] += " " + piece.strip()
+            else:
+                out.append(piece.strip())
     return out
 
 

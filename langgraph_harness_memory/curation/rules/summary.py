@@ -32,7 +32,7 @@ LEAST_ROOM = 200
 
 _HEADING = re.compile(r"#{1,6}\s*(?P<title>[^\n]*?)\s*:?\s*")
 _ARTIFACT = re.compile(
-    r"https?://[^\s<>\"'`)\]]+|(?<![\w/])(?:\.{0,2}/|~/)?(?:[\w.-]+/)+[\w.-]*\w|\b[\w-]+\.(?:py|js|tsx?|jsx|md|json|jsonl|ya?ml|toml|sql|csv|txt|pdf|"
+    r"https?://[^\s<>\"'`)\]]+|(?<![\w/])(?:\.{0,2}/|~/)?(?:[\w.-]{1,64}/)+[\w.-]*\w|\b[\w-]{1,80}\.(?:py|js|tsx?|jsx|md|json|jsonl|ya?ml|toml|sql|csv|txt|pdf|"
     r"ipynb|html|css|sh|go|rs|java|c|cpp|h|rb|php|cfg|ini|lock|log|docx?|xlsx?|png|jpe?g|svg)\b|\b[A-Z]{2,8}-\d+\b|`[^`\n]{2,60}`"
 )
 _AHEAD = re.compile(

@@ -16,7 +16,8 @@ from langchain_core.messages import BaseMessage
 from langgraph_harness_memory.curation.rules.summary import SECTIONS, Turn
 
 _BLOCK = re.compile(r"(?ms)^<messages>[ \t]*$\n(?P<inside>.*)^</messages>")
-_EARLIER = re.compile(r"(?ms)^<previous_summary>[ \t]*$\n(?P<inside>.*?)\n</previous_summary>")
+_EARLIER_STARTS = re.compile(r"(?m)^<previous_summary>[ \t]*\n")
+_EARLIER_ENDS = re.compile(r"(?m)^</previous_summary>")
 _MARK = re.compile(
     r"(?m)^(?:\[(?P<role>user|assistant|system)\]|\[result of (?P<tool>[^\]\n]{1,200}?)(?P<failed> \(error\))?\]"
     r"|(?P<spoken>Human|AI|User|Assistant|Tool|System):|<message type=\"(?P<typed>human|ai|tool|system)\"[^>\n]*>)[ \t]*"
@@ -51,9 +52,15 @@ def read_transcript(messages: Sequence[BaseMessage]) -> tuple[str, list[Turn]]:
         return (so_far["inside"] if so_far else ""), [turn for message in messages[:-1] for turn in _turn(message)]
     block = _BLOCK.search(text)
     body = block["inside"] if block else text
-    earlier = _EARLIER.search(body)
-    said = body[earlier.end() :] if earlier else body
-    return (_plain(earlier["inside"]) if earlier else ""), list(_turns(said))
+    earlier, said = _earlier(body)
+    return _plain(earlier), list(_turns(said))
+
+
+def _earlier(body: str) -> tuple[str, str]:
+    """Part the earlier summary from what was said since; empty without one."""
+    start = _EARLIER_STARTS.search(body)
+    end = _EARLIER_ENDS.search(body, start.end()) if start else None
+    return (body[start.end() : end.start()].strip(), body[end.end() :]) if start and end else ("", body)
 
 
 def _asks_for_what_is_above(messages: Sequence[BaseMessage]) -> bool:
@@ -61,7 +68,7 @@ def _asks_for_what_is_above(messages: Sequence[BaseMessage]) -> bool:
     text = messages[-1].text
     asked = _SO_FAR.sub("", text)
     return (
-        messages[-1].type == "human" and len(messages) > 2 and len(asked) <= _SHORT and _ABOVE.search(text) is not None
+        messages[-1].type == "human" and len(messages) > 2 and len(asked) <= _SHORT and _ABOVE.search(asked) is not None
     ) and not _MARK.search(text)
 
 
@@ -73,7 +80,7 @@ def _turn(message: BaseMessage) -> Iterator[Turn]:
 
 
 def _is_rendered(text: str) -> bool:
-    return _EARLIER.search(text) is not None or sum(1 for mark in _MARK.finditer(text) if mark["role"]) >= 2
+    return bool(_earlier(text)[0]) or sum(1 for mark in _MARK.finditer(text) if mark["role"]) >= 2
 
 
 def _turns(text: str) -> Iterator[Turn]:
