@@ -21,7 +21,8 @@ from langgraph_harness_memory.events import Damaged, OnEvent
 from langgraph_harness_memory.outcome import finish
 from langgraph_harness_memory.workspace import FileInfo, Lease, StoredFile
 from langgraph_harness_memory.workspace.paths import Parts, file_parts, folder_parts, joined
-from langgraph_harness_memory.workspace.postgres_connections import Connections, checked_schema, split_schema
+from langgraph_harness_memory.workspace.postgres_connections import Connections
+from langgraph_harness_memory.workspace.postgres_play import checked_schema, split_schema
 from langgraph_harness_memory.workspace.postgres_schema import MIGRATIONS
 from langgraph_harness_memory.workspace.postgres_sql import FileQueries, Work, advisory_key
 

@@ -13,20 +13,20 @@ import asyncio
 import contextlib
 import logging
 import os
-import re
 import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from langgraph_harness_memory.errors import LockTimeout, MissingExtra, SettingError, WorkspaceError
+from langgraph_harness_memory.errors import LockTimeout, MissingExtra, WorkspaceError
 from langgraph_harness_memory.outcome import finish_in_thread
+from langgraph_harness_memory.workspace.postgres_play import aplay, play
 from langgraph_harness_memory.workspace.postgres_schema import Migration, migrate
-from langgraph_harness_memory.workspace.postgres_sql import Begin, Commit, Query, Rows, Work, advisory_key
+from langgraph_harness_memory.workspace.postgres_sql import Work, advisory_key
 
 try:
     import psycopg
@@ -190,7 +190,7 @@ class Connections:
         for attempt in range(TRIES):
             try:
                 with self._connection("operations") as connection:
-                    return _play(work(), connection)
+                    return play(work(), connection)
             except psycopg.Error as error:
                 if error.sqlstate not in UNDONE or attempt == TRIES - 1:
                     raise self._told(error) from error
@@ -201,7 +201,7 @@ class Connections:
         for attempt in range(TRIES):
             try:
                 async with self._aconnection() as connection:
-                    return await _aplay(work(), connection)
+                    return await aplay(work(), connection)
             except psycopg.Error as error:
                 if error.sqlstate not in UNDONE or attempt == TRIES - 1:
                     raise self._told(error) from error
@@ -219,7 +219,7 @@ class Connections:
         with self._guard:
             try:
                 with psycopg.connect(self.conninfo, **_network(self.conninfo)) as connection:
-                    _play(migrate(self.schema, migrations), connection)
+                    play(migrate(self.schema, migrations), connection)
             except psycopg.Error as error:
                 raise self._told(error, connecting=True) from error
             self._prepared |= names
@@ -558,48 +558,6 @@ class Connections:
         return WorkspaceError(f"{self.shown} could not do what was asked: {text}")
 
 
-def _play(work: Work[T], connection: "psycopg.Connection[Any]") -> T:
-    """Play an operation's queries; what raises undoes its transaction."""
-    rows: Rows | None = None
-    with ExitStack() as stack, contextlib.closing(work):
-        while True:
-            try:
-                step = next(work) if rows is None else work.send(rows)
-            except StopIteration as end:
-                return cast("T", end.value)
-            match step:
-                case Begin():
-                    stack.enter_context(connection.transaction())
-                    rows = []
-                case Commit():
-                    stack.close()
-                    rows = []
-                case Query():
-                    cursor = connection.execute(step.text.encode(), step.values)
-                    rows = cursor.fetchall() if cursor.description else []
-
-
-async def _aplay(work: Work[T], connection: "psycopg.AsyncConnection[Any]") -> T:
-    rows: Rows | None = None
-    async with AsyncExitStack() as stack:
-        with contextlib.closing(work):
-            while True:
-                try:
-                    step = next(work) if rows is None else work.send(rows)
-                except StopIteration as end:
-                    return cast("T", end.value)
-                match step:
-                    case Begin():
-                        await stack.enter_async_context(connection.transaction())
-                        rows = []
-                    case Commit():
-                        await stack.aclose()
-                        rows = []
-                    case Query():
-                        cursor = await connection.execute(step.text.encode(), step.values)
-                        rows = await cursor.fetchall() if cursor.description else []
-
-
 def _look_for(connections: "weakref.ref[Connections]") -> None:
     """Look for a server that went away until it is back, without keeping anybody alive."""
     pause, wait = threading.Event(), FIRST_LOOK
@@ -622,29 +580,3 @@ def _network(conninfo: str) -> dict[str, Any]:
     """Return the network settings that the connection string leaves open."""
     said = psycopg.conninfo.conninfo_to_dict(conninfo)
     return {key: value for key, value in NETWORK.items() if key not in said}
-
-
-def checked_schema(name: str) -> str:
-    """Check a schema's name.
-
-    Raises:
-        SettingError: It is no plain identifier.
-    """
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name.startswith("pg_"):
-        raise SettingError.refused(
-            "schema", name, "give lower-case letters, digits and '_', at most 63, not beginning with 'pg_'"
-        )
-    return name
-
-
-def split_schema(url: str) -> tuple[str, str | None]:
-    """Take `schema=name` out of a URL's query, since libpq knows no such parameter.
-
-    Returns:
-        The rest of the URL, and the schema if one was named.
-    """
-    head, mark, query = url.partition("?")
-    items = [item for item in query.split("&") if item] if mark else []
-    schemas = [item.removeprefix("schema=") for item in items if item.startswith("schema=")]
-    rest = "&".join(item for item in items if not item.startswith("schema="))
-    return (f"{head}?{rest}" if rest else head), (schemas[-1] if schemas else None)

@@ -12,28 +12,33 @@ writing process per namespace**. Within the process everything holds; between pr
 and a lease is a hint. Durability is the store's own.
 """
 
-import asyncio
-import base64
 import secrets
-import threading
-import time
-import weakref
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from langgraph_harness_memory.clock import Clock, SystemClock
-from langgraph_harness_memory.errors import LockTimeout, PathRefused, UnreadableFile, VersionConflict, WorkspaceError
+from langgraph_harness_memory.errors import PathRefused, UnreadableFile, VersionConflict, WorkspaceError
 from langgraph_harness_memory.events import Damaged, OnEvent
 from langgraph_harness_memory.identifiers import file_stem
 from langgraph_harness_memory.outcome import finish
 from langgraph_harness_memory.workspace import FileInfo, Lease, StoredFile
 from langgraph_harness_memory.workspace.leases import Claim, holds, made
 from langgraph_harness_memory.workspace.paths import Parts, file_parts, folder_parts, joined
+from langgraph_harness_memory.workspace.store_items import (
+    Head,
+    bytes_of,
+    head_of,
+    head_value,
+    info_of,
+    label,
+    plain,
+    value_of,
+)
+from langgraph_harness_memory.workspace.thread_locks import ThreadLocks
 
 T = TypeVar("T")
 
@@ -48,25 +53,6 @@ PAGE = 500
 
 LOCK_TIMEOUT = timedelta(seconds=5)
 """The default of `storage.lock_timeout`."""
-
-POLL = 0.002
-"""Seconds between an event loop's tries to take a lock that a thread holds."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Head:
-    """What a file's item says."""
-
-    content: str
-    version: str
-    parts: tuple[int, ...]
-    """Size of each part item."""
-    tail: bytes
-    modified: float
-
-    @property
-    def size(self) -> int:
-        return sum(self.parts) + len(self.tail)
 
 
 class StoreWorkspace:
@@ -95,7 +81,7 @@ class StoreWorkspace:
         self._timeout = lock_timeout
         self._on_event = on_event
         self._base: Parts = ()
-        self._locks = _ThreadLocks()
+        self._locks = ThreadLocks()
 
     @property
     def name(self) -> str:
@@ -256,18 +242,18 @@ class StoreWorkspace:
         for (number, _), item in zip(wanted, found, strict=True):
             if item is None:
                 raise UnreadableFile(f"{joined(at)!r} in {self.name!r} lacks its part {number}")
-            pieces.append(_bytes_of(item.value))
+            pieces.append(bytes_of(item.value))
         first = wanted[0][1] if wanted else offset
         data = b"".join([*pieces, head.tail if offset < stop or not wanted else b""])
         return StoredFile(data=data[max(0, start - first) : max(0, stop - first)], version=head.version)
 
     def _stat(self, at: Parts) -> Work[FileInfo | None]:
         head = yield from self._head(at)
-        return None if head is None else _info(joined(at[len(self._base) :]), head)
+        return None if head is None else info_of(joined(at[len(self._base) :]), head)
 
     def _files(self, folder: Parts, *, recursive: bool) -> Work[list[FileInfo]]:
         found = yield from self._items(folder, recursive=recursive)
-        infos = [_info(joined(path[len(self._base) :]), head) for path, head in found]
+        infos = [info_of(joined(path[len(self._base) :]), head) for path, head in found]
         return sorted(infos, key=lambda info: info.path)
 
     def _folders(self, folder: Parts) -> Work[list[str]]:
@@ -282,7 +268,7 @@ class StoreWorkspace:
         inner = sorted({space for space in spaces if len(space) > len(prefix)})
         # A store may list namespaces that hold nothing any more.
         filled = yield [SearchOp(space, limit=1) for space in inner]
-        return sorted(_plain(space[-1]) for space, items in zip(inner, filled, strict=True) if items)
+        return sorted(plain(space[-1]) for space, items in zip(inner, filled, strict=True) if items)
 
     def _append(self, at: Parts, data: bytes, is_whole_line: Callable[[bytes], bool] | None) -> Work[int]:
         head = yield from self._head(at)
@@ -296,7 +282,7 @@ class StoreWorkspace:
             yield from self._save(at, head, head.tail + data)
         return offset
 
-    def _mended(self, at: Parts, head: _Head, is_whole_line: Callable[[bytes], bool] | None) -> Work[_Head]:
+    def _mended(self, at: Parts, head: Head, is_whole_line: Callable[[bytes], bool] | None) -> Work[Head]:
         stored = yield from self._read(at, 0, None)
         data = b"" if stored is None else stored.data
         begin = data.rfind(b"\n") + 1
@@ -329,24 +315,24 @@ class StoreWorkspace:
             yield from self._check_place(at)
         return (yield from self._rewrite(at, head, data))
 
-    def _rewrite(self, at: Parts, old: _Head | None, data: bytes) -> Work[str]:
+    def _rewrite(self, at: Parts, old: Head | None, data: bytes) -> Work[str]:
         version = yield from self._save(at, self._new(), data)
         if old is not None:
             yield self._without_parts(old)
         return version
 
-    def _save(self, at: Parts, head: _Head, tail: bytes) -> Work[str]:
+    def _save(self, at: Parts, head: Head, tail: bytes) -> Work[str]:
         """Write a file's item with a new tail; what is too long for it goes to parts first."""
         parts = list(head.parts)
         written: list[Any] = []
         while len(tail) > TAIL:
             piece, tail = tail[:TAIL], tail[TAIL:]
-            written.append(PutOp(self._parts_of(head.content), f"{len(parts):08d}", _value_of(piece), index=False))
+            written.append(PutOp(self._parts_of(head.content), f"{len(parts):08d}", value_of(piece), index=False))
             parts.append(len(piece))
         if written:
             yield written
         changed = self._changed(head, tail, parts=tuple(parts))
-        yield [PutOp(self._files_of(at[:-1]), at[-1], _head_value(changed), index=False)]
+        yield [PutOp(self._files_of(at[:-1]), at[-1], head_value(changed), index=False)]
         return changed.version
 
     def _move(self, old: Parts, new: Parts) -> Work[None]:
@@ -357,7 +343,7 @@ class StoreWorkspace:
         if taken is not None:
             raise VersionConflict(f"{joined(new)!r} exists already; {joined(old)!r} was not moved")
         yield from self._check_place(new)
-        yield [PutOp(self._files_of(new[:-1]), new[-1], _head_value(head), index=False)]
+        yield [PutOp(self._files_of(new[:-1]), new[-1], head_value(head), index=False)]
         yield [PutOp(self._files_of(old[:-1]), old[-1], None)]
 
     def _delete(self, at: Parts) -> Work[bool]:
@@ -413,13 +399,13 @@ class StoreWorkspace:
 
     # -- below: items --------------------------------------------------------------------------------------------------------
 
-    def _head(self, at: Parts) -> Work[_Head | None]:
+    def _head(self, at: Parts) -> Work[Head | None]:
         (item,) = yield [GetOp(self._files_of(at[:-1]), at[-1])]
-        return None if item is None else _head_of(item)
+        return None if item is None else head_of(item)
 
-    def _items(self, folder: Parts, *, recursive: bool) -> Work[list[tuple[Parts, _Head]]]:
+    def _items(self, folder: Parts, *, recursive: bool) -> Work[list[tuple[Parts, Head]]]:
         prefix = self._files_of(folder)
-        found: list[tuple[Parts, _Head]] = []
+        found: list[tuple[Parts, Head]] = []
         offset = 0
         while True:
             (page,) = yield [SearchOp(prefix, limit=PAGE, offset=offset)]
@@ -427,13 +413,13 @@ class StoreWorkspace:
             for item in page:
                 space = tuple(item.namespace)
                 if recursive or len(space) == len(prefix):
-                    inner = tuple(_plain(part) for part in space[len(prefix) :])
-                    found.append(((*folder, *inner, item.key), _head_of(item)))
+                    inner = tuple(plain(part) for part in space[len(prefix) :])
+                    found.append(((*folder, *inner, item.key), head_of(item)))
             if len(page) < PAGE:
                 return found
 
     def _files_of(self, folder: Parts) -> tuple[str, ...]:
-        return (*self.namespace, "%files", *(_label(part) for part in folder))
+        return (*self.namespace, "%files", *(label(part) for part in folder))
 
     def _parts_of(self, content: str) -> tuple[str, ...]:
         return (*self.namespace, "%parts", content)
@@ -444,14 +430,14 @@ class StoreWorkspace:
     def _lease_key(self, name: str) -> str:
         return file_stem(f"{joined(self._base)}\0{name}")
 
-    def _without_parts(self, head: _Head) -> list[Any]:
+    def _without_parts(self, head: Head) -> list[Any]:
         return [PutOp(self._parts_of(head.content), f"{n:08d}", None) for n in range(len(head.parts))]
 
-    def _new(self) -> _Head:
-        return _Head(content=secrets.token_hex(8), version="", parts=(), tail=b"", modified=0.0)
+    def _new(self) -> Head:
+        return Head(content=secrets.token_hex(8), version="", parts=(), tail=b"", modified=0.0)
 
-    def _changed(self, head: _Head, tail: bytes, *, parts: tuple[int, ...] | None = None) -> _Head:
-        return _Head(
+    def _changed(self, head: Head, tail: bytes, *, parts: tuple[int, ...] | None = None) -> Head:
+        return Head(
             content=head.content,
             version=secrets.token_hex(8),
             parts=head.parts if parts is None else parts,
@@ -500,100 +486,3 @@ class StoreWorkspace:
     async def _aclaiming(self, name: str) -> AsyncIterator[None]:
         async with self._locks.ahold([f"lease:{self._lease_key(name)}"], self._timeout, what=repr(name)):
             yield
-
-
-class _Named:
-    """One lock of this process."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-
-
-class _ThreadLocks:
-    """Locks by name among the threads and event loops of this process."""
-
-    def __init__(self) -> None:
-        self._known: weakref.WeakValueDictionary[str, _Named] = weakref.WeakValueDictionary()
-        self._guard = threading.Lock()
-
-    @contextmanager
-    def hold(self, keys: list[str], timeout: timedelta, *, what: str) -> Iterator[None]:
-        deadline = time.monotonic() + timeout.total_seconds()
-        held: list[_Named] = []
-        try:
-            for named in self._in_order(keys):
-                if not named.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
-                    raise LockTimeout(f"{what} was locked by another thread for {timeout.total_seconds():g} s")
-                held.append(named)
-            yield
-        finally:
-            for named in held:
-                named.lock.release()
-
-    @asynccontextmanager
-    async def ahold(self, keys: list[str], wait: timedelta, *, what: str) -> AsyncIterator[None]:
-        deadline = time.monotonic() + wait.total_seconds()
-        held: list[_Named] = []
-        try:
-            for named in self._in_order(keys):
-                while not named.lock.acquire(blocking=False):
-                    if time.monotonic() >= deadline:
-                        raise LockTimeout(f"{what} was locked by another thread for {wait.total_seconds():g} s")
-                    await asyncio.sleep(POLL)
-                held.append(named)
-            yield
-        finally:
-            for named in held:
-                named.lock.release()
-
-    def _in_order(self, keys: list[str]) -> list[_Named]:
-        with self._guard:
-            return [self._known.setdefault(key, _Named()) for key in sorted(set(keys))]
-
-
-def _label(part: str) -> str:
-    """Write a folder's name as a namespace label, which may hold no dot."""
-    return part.replace("%", "%25").replace(".", "%2E")
-
-
-def _plain(label: str) -> str:
-    return label.replace("%2E", ".").replace("%25", "%")
-
-
-def _value_of(data: bytes) -> dict[str, Any]:
-    """Write bytes as JSON: as text where they are text that every store takes, else as base64."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}
-    return {"base64": base64.b64encode(data).decode()} if "\0" in text else {"text": text}
-
-
-def _bytes_of(value: dict[str, Any]) -> bytes:
-    return value["text"].encode() if "text" in value else base64.b64decode(value["base64"])
-
-
-def _head_value(head: _Head) -> dict[str, Any]:
-    return {
-        **_value_of(head.tail),
-        "content": head.content,
-        "version": head.version,
-        "parts": list(head.parts),
-        "modified": head.modified,
-        "size": head.size,
-    }
-
-
-def _head_of(item: Item) -> _Head:
-    value = item.value
-    return _Head(
-        content=value["content"],
-        version=value["version"],
-        parts=tuple(value["parts"]),
-        tail=_bytes_of(value),
-        modified=value["modified"],
-    )
-
-
-def _info(path: str, head: _Head) -> FileInfo:
-    return FileInfo(path=path, size=head.size, modified=head.modified, fingerprint=head.version)

@@ -16,7 +16,7 @@ import pytest
 from langgraph_harness_memory.errors import SettingError, WorkspaceError
 from langgraph_harness_memory.testing.tcp_proxy import TcpProxy
 from langgraph_harness_memory.workspace.postgres import PostgresWorkspace
-from langgraph_harness_memory.workspace.postgres_connections import split_schema
+from langgraph_harness_memory.workspace.postgres_play import split_schema
 
 
 @pytest.fixture
