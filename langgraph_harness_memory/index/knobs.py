@@ -48,6 +48,10 @@ class Ranking:
     cut_off: float = 0.25
     """Hits of several words below this part of the best score are left out. 0.2 to 0.3 costs a question in five hundred its line
     and takes one hit in twenty away; 0.5 costs three in a hundred."""
+    meaning: float = 0.3
+    """Weight of the cosine beside the words, where the index has embeddings; each side counts as a part of its best."""
+    by_meaning: int = 50
+    """Lines that only the embeddings propose."""
     tool: float = 0.8
     """What a line keeps of its score that only a tool said: text from outside ranks below what people said."""
     duplicate: float = 0.8

@@ -14,6 +14,7 @@ from langgraph_harness_memory.index.rank import Candidate, FileSize
 from langgraph_harness_memory.index.rows import Above, Marks, Row, changes, marks_of, occurrences, only_grew, rows_of
 from langgraph_harness_memory.index.schema import drop_tenant, tenant_tables
 from langgraph_harness_memory.index.search_steps import (
+    ByMeaning,
     ByTerms,
     Complete,
     Counts,
@@ -305,6 +306,8 @@ def answer(
         case Vocabulary():
             sql = "SELECT term, sum(lines) FROM occurrence WHERE tenant = ? GROUP BY term"
             return dict(db.execute(sql, (tenant,)))
+        case ByMeaning():
+            return []  # answered by who has the vectors
         case Complete(found=found):
             sql = "SELECT f.path, l.text FROM line l JOIN file f ON f.id = l.file WHERE l.id = ?"
             return [_completed(c, *db.execute(sql, (c.key,)).fetchone()) for c in found]
@@ -332,6 +335,11 @@ def _by_terms(
     every = sum(map(request.counts.__getitem__, request.essential)) <= request.limit
     order = "" if every else "ORDER BY rank"  # so few lines are all ranked later on
     keys = [key for (key,) in db.execute(f"{sql} {order} LIMIT ?", (*values, request.limit))]
+    return rows_of_keys(db, keys, remembered)
+
+
+def rows_of_keys(db: sqlite3.Connection, keys: list[int], remembered: dict[int, Candidate]) -> list[Candidate]:
+    """Return rows by their keys, in the order given; what is read is remembered."""
     unknown = [key for key in keys if key not in remembered]
     if len(remembered) + len(unknown) > MOST_REMEMBERED:
         remembered.clear()

@@ -24,6 +24,7 @@ from langgraph_harness_memory.index.rows import (
     rows_of,
 )
 from langgraph_harness_memory.index.search_steps import (
+    ByMeaning,
     ByTerms,
     Complete,
     Counts,
@@ -347,6 +348,8 @@ class IndexQueries:
                 return (yield from self._of_days(tenant, request))
             case Literally():
                 return (yield from self._literally(tenant, request))
+            case ByMeaning():
+                return []  # only asked of an index with embeddings
             case Vocabulary():
                 rows = yield self._query(
                     "SELECT term, sum(lines)::integer FROM {s}.index_occurrences WHERE tenant = %(tenant)s GROUP BY term",

@@ -250,6 +250,33 @@ def _with_days(
     return [score + gain if c.day in meant else score for c, score in zip(candidates, total, strict=True)]
 
 
+def mixed(
+    candidates: Sequence[Candidate], total: Sequence[float], alike: Sequence[tuple[Candidate, float]], ranking: Ranking
+) -> tuple[list[Candidate], list[float]]:
+    """Add how alike lines are in meaning to what their words are worth: a weighted sum, each side as a part of its best.
+
+    Args:
+        candidates: Lines that hold words of the query.
+        total: Their scores.
+        alike: Lines and their cosines, these among them.
+        ranking: The knobs.
+
+    Returns:
+        All lines and their mixed scores.
+    """
+    if not alike:
+        return list(candidates), list(total)
+    best_words = max(total, default=0.0) or 1.0
+    cosines = {candidate.key: cosine for candidate, cosine in alike}
+    low, high = min(cosines.values()), max(cosines.values())
+    span = (high - low) or 1.0
+    words = {c.key: score / best_words for c, score in zip(candidates, total, strict=True)}
+    lines = {c.key: c for c in [*(candidate for candidate, _ in alike), *candidates]}
+    return list(lines.values()), [
+        words.get(key, 0.0) + ranking.meaning * (cosines.get(key, low) - low) / span for key in lines
+    ]
+
+
 def best(
     candidates: Sequence[Candidate],
     total: Sequence[float],
@@ -332,6 +359,7 @@ __all__ = [
     "choose",
     "essential",
     "hit",
+    "mixed",
     "rarity",
     "scores",
 ]

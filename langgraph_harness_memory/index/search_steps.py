@@ -25,6 +25,7 @@ from langgraph_harness_memory.index.rank import (
     choose,
     essential,
     hit,
+    mixed,
     rarity,
     scores,
 )
@@ -83,13 +84,21 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ByMeaning:
+    """Give the lines that mean most alike, and say how alike the candidates are: `list[tuple[Candidate, float]]`."""
+
+    limit: int
+    also: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Complete:
     """Give these lines with path and text, which a back end may leave out of candidates: `list[Candidate]`, same order."""
 
     found: tuple[Candidate, ...]
 
 
-Request = Counts | ByTerms | OfDays | Literally | Vocabulary | Complete
+Request = Counts | ByTerms | OfDays | Literally | Vocabulary | ByMeaning | Complete
 
 Searching = Generator[Request, Any, list[SearchHit]]
 """A search: yields requests, is sent their answers, returns hits, best first."""
@@ -107,6 +116,8 @@ class Asked:
     """Lines of later days, and of no day, are left out; `None` = no bound."""
     today: date
     """What "yesterday" is counted from."""
+    by_meaning: bool = False
+    """The back end has vectors of the lines and of the query."""
 
 
 def find_steps(asked: Asked, sizes: Mapping[int, FileSize], ranking: Ranking) -> Searching:
@@ -129,6 +140,9 @@ def find_steps(asked: Asked, sizes: Mapping[int, FileSize], ranking: Ranking) ->
         if texts:
             found = yield Literally(texts=texts, limit=asked.limit, since=asked.since, until=asked.until)
     total = scores(found, weights, statistics, query.periods, ranking)
+    if asked.by_meaning and not (asked.since or asked.until):
+        alike = yield ByMeaning(limit=ranking.by_meaning, also=tuple(found))
+        found, total = mixed(found, total, alike, ranking)
     scored = best(found, total, asked.limit, {} if query.asks_for_days_alone else weights, ranking)
     shown = (yield Complete(found=tuple(s.candidate for s in scored))) if scored else []
     return [hit(candidate, s.score) for candidate, s in zip(shown, scored, strict=True)]

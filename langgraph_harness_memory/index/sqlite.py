@@ -7,26 +7,34 @@
 The index is a cache of the workspace's text: delete its file at any time. It sees a hand edit at the next search.
 """
 
-from dataclasses import dataclass
+import logging
+import sqlite3
+from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from langchain_core.embeddings import Embeddings
+
 from langgraph_harness_memory.clock import Clock, SystemClock
 from langgraph_harness_memory.events import OnEvent
 from langgraph_harness_memory.identifiers import tenant_root
 from langgraph_harness_memory.index import lines
-from langgraph_harness_memory.index.database import Database
-from langgraph_harness_memory.index.engine import Engine
+from langgraph_harness_memory.index.database import Database, Unusable
+from langgraph_harness_memory.index.engine import Engine, Facts
 from langgraph_harness_memory.index.hits import SearchHit
 from langgraph_harness_memory.index.knobs import RANKING, Ranking
 from langgraph_harness_memory.index.lines import Seen
+from langgraph_harness_memory.index.rank import Candidate
 from langgraph_harness_memory.index.rows import is_indexed, is_never_indexed
-from langgraph_harness_memory.index.search_steps import Asked, find_steps
+from langgraph_harness_memory.index.search_steps import Asked, ByMeaning, find_steps
+from langgraph_harness_memory.index.vectors import Vectors
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.workspace import Workspace, text_bytes
 from langgraph_harness_memory.workspace.local import LocalWorkspace
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +45,7 @@ class _Settings:
     zone: tzinfo | None
     ranking: Ranking
     checks_files: bool
+    vectors: Vectors | None
 
 
 class MemoryIndex:
@@ -48,6 +57,8 @@ class MemoryIndex:
             where nothing can be or the workspace is no folder of this machine.
         clock: Tells what "last week" in a query is counted from.
         zone: Whose calendar that is; `None` = the machine's own.
+        embeddings: Also compare by meaning with this model; `None` = by words alone, which needs no model. Needs the extra
+            `vectors`. New lines are embedded at the next search.
         ranking: The knobs of the ranking.
         checks_files: Look for hand edits before each search. Without it the index knows what it was told.
         on_event: Hears of a damaged index or file (`Damaged`).
@@ -60,13 +71,20 @@ class MemoryIndex:
         path: Path | str | None = None,
         clock: Clock | None = None,
         zone: tzinfo | None = None,
+        embeddings: Embeddings | None = None,
         ranking: Ranking = RANKING,
         checks_files: bool = True,
         on_event: OnEvent | None = None,
     ) -> None:
         tree: Workspace = LocalWorkspace(workspace) if isinstance(workspace, Path | str) else workspace
         self._engine = Engine(tree, path=Path(path) if path is not None else None, on_event=on_event)
-        self._settings = _Settings(clock=clock or SystemClock(), zone=zone, ranking=ranking, checks_files=checks_files)
+        self._settings = _Settings(
+            clock=clock or SystemClock(),
+            zone=zone,
+            ranking=ranking,
+            checks_files=checks_files,
+            vectors=None if embeddings is None else Vectors(embeddings),
+        )
         self._root = ""
 
     def __repr__(self) -> str:
@@ -130,6 +148,8 @@ class MemoryIndex:
     def _found(self, database: Database, asked: Asked) -> list[SearchHit]:
         if self._settings.checks_files or self._engine.tree_of(self._root).seen is None:
             self._engine.refresh(database, self._root)
+        vector = self._vector(database, asked.query)
+        asked = replace(asked, by_meaning=vector is not None)
         with database.read() as db:
             tenant = lines.tenant_id(db, self._root)
             if tenant is None or asked.limit < 1:
@@ -139,10 +159,42 @@ class MemoryIndex:
             answer: Any = None
             try:
                 while True:
-                    answer = lines.answer(db, tenant, searching.send(answer), facts.rows)
+                    request = searching.send(answer)
+                    if isinstance(request, ByMeaning):
+                        answer = self._alike(db, tenant, facts, request, vector)
+                    else:
+                        answer = lines.answer(db, tenant, request, facts.rows)
             except StopIteration as end:
                 found: list[SearchHit] = end.value
                 return found
+
+    def _vector(self, database: Database, query: str) -> Any | None:
+        """Return the query's vector, with every line embedded; `None` without embeddings, or where the model fails."""
+        vectors = self._settings.vectors
+        if vectors is None or not query.strip():
+            return None
+        with database.read() as db:
+            tenant = lines.tenant_id(db, self._root)
+        if tenant is None:
+            return None
+        try:
+            vectors.update(database, tenant)
+            return vectors.query(query)
+        except (sqlite3.Error, Unusable):
+            raise
+        except Exception as error:  # noqa: BLE001  a user's embedding model may raise anything, and words are enough
+            log.warning("searching by words alone: the embedding model failed: %s", error)
+            return None
+
+    def _alike(
+        self, db: sqlite3.Connection, tenant: int, facts: Facts, request: ByMeaning, vector: Any
+    ) -> list[tuple[Candidate, float]]:
+        vectors = self._settings.vectors
+        assert vectors is not None
+        also = [candidate.key for candidate in request.also]
+        found = vectors.similar(db, tenant, facts.generation, vector, limit=request.limit, also=also)
+        rows = lines.rows_of_keys(db, list(found), facts.rows)
+        return [(row, found[row.key]) for row in rows]
 
     def index_text(self, path: str, text: str, *, purge: bool = False) -> None:
         """Bring the rows of one file up to date with its text, by the lines that changed.
