@@ -75,6 +75,7 @@ class Parts:
             clock=clock,
             on_event=self.teller.tell,
         )
+        self._is_own_workspace = self.workspace is not workspace
         self.eviction_path = (config.eviction or ToolResultEvictionConfig()).eviction_path
         self.sessions = SessionLog(
             self.workspace,
@@ -90,6 +91,7 @@ class Parts:
         self._asked: set[str | None] = set()
         self._agent: BaseChatModel | None = None
         self._is_begun = False
+        self._has_looked = False
         self._running: dict[str, float] = {}
         self.queue = FlushQueue()
         self.acting = self._wire(model)
@@ -233,16 +235,24 @@ class Parts:
         waits = [settings.interval]
         has_run = False
         now = self.clock.now()
-        if due(self._state(None), settings, now=now).tick:
+        is_due = due(self._state(None), settings, now=now).tick
+        if is_due:
             has_run |= self._tick({})
+        if is_due or not self._has_looked:
+            # Requests of an earlier process, and of other processes since the last tick.
+            left = self._left_over()
             with self._lock:
-                self._asked.clear()
-                self._asked.update(self._left_over())
+                self._asked.update(left)
+            self._has_looked = True
         for tenant in self._tenants_that_asked():
-            found = due(self._state(tenant), settings, now=now)
-            if found.consolidation and self._state(tenant).requested_at is not None:
+            state = self._state(tenant)
+            if state.requested_at is not None and due(state, settings, now=now).consolidation:
                 has_run |= self._tick({"user_id": tenant, "steps": ["consolidate"], "force": True})
-            waits.append(due(self._state(tenant), settings, now=self.clock.now()).wait)
+                state = self._state(tenant)
+            if state.requested_at is None:  # served, here or by another process
+                with self._lock:
+                    self._asked.discard(tenant)
+            waits.append(due(state, settings, now=self.clock.now()).wait)
         waits.append(due(self._state(None), settings, now=self.clock.now()).wait)
         return max(min(waits), AFTER_TROUBLE if has_run or min(waits) == timedelta(0) else timedelta(0))
 
@@ -269,9 +279,6 @@ class Parts:
         if isinstance(done, Failed):
             self.teller.degraded("maintenance", done.error)
             return True
-        if done["ran"] and "user_id" in asked and self._state(asked["user_id"]).requested_at is None:
-            with self._lock:
-                self._asked.discard(asked["user_id"])
         return True
 
     # -- the end
@@ -284,7 +291,7 @@ class Parts:
         return self.config.flush.drain_timeout if self.config.flush else timedelta(seconds=1)
 
     def close(self) -> bool:
-        """Drain the flushes, stop the scheduler and close the index.
+        """Drain the flushes, stop the scheduler, close the index and the connections of a workspace that was opened here.
 
         Returns:
             `False` when something was still under way when its time was over; it is recovered at the next start.
@@ -294,14 +301,19 @@ class Parts:
         with self._lock:
             index, self._index = self._index, None
             self._is_begun = False
-        closing = getattr(index, "close", None)
-        if closing is not None:
-            closing()
+        for part in (index, self.workspace if self._is_own_workspace else None):
+            closing = getattr(part, "close", None)
+            if closing is not None:
+                closing()
         return drained and stopped
 
     async def aclose(self) -> bool:
         """Close on the event loop; the twin of `close`."""
-        return await finish_in_thread(self.close)
+        done = await finish_in_thread(self.close)
+        closing = getattr(self.workspace, "aclose", None) if self._is_own_workspace else None
+        if closing is not None:
+            await closing()  # connections belong to the event loop that opened them
+        return done
 
 
 def _looks_at_evicted(config: MemoryConfig) -> bool:

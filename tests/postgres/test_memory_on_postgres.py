@@ -224,3 +224,26 @@ def test_killed_replica_is_followed_by_another(workspace, postgres_url, schema, 
         memory_md = workspace.read("users/alice/MEMORY.md").data.decode()
     for n in range(len(said)):
         assert memory_md.count(f"shade-{n}.") == 1
+
+
+def test_leaving_closes_what_was_opened(postgres_url, schema):
+    """A memory that opened its workspace by a URL leaves no connection behind, sync or async."""
+    import psycopg
+
+    url = f"{postgres_url}?schema={schema}&application_name={schema}"
+
+    async def use():
+        async with HarnessMemory(url, model=ExtractiveChatModel()) as memory:
+            agent = create_memory_agent(model(), memory=memory)
+            await agent.ainvoke(say("I prefer tea."), config())
+            await memory.workspace.aread("MEMORY.md")
+
+    asyncio.run(use())
+    with HarnessMemory(url, model=ExtractiveChatModel()) as memory:
+        create_memory_agent(model(), memory=memory).invoke(say("I prefer coffee."), config())
+    with psycopg.connect(postgres_url) as connection:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+        until = time.monotonic() + 5
+        while connection.execute(query, [schema]).fetchone() != (0,):
+            assert time.monotonic() < until
+            time.sleep(0.05)
