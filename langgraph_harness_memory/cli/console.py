@@ -85,6 +85,19 @@ class Terminal:
         with Progress(*columns, console=self.err, transient=True, disable=not self.err.is_terminal) as progress:
             yield Bar(progress, what, total)
 
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show that something without countable steps is under way, where standard error is a terminal.
+
+        Args:
+            what: What is done.
+        """
+        if not self.err.is_terminal:
+            yield
+            return
+        with self.err.status(what):
+            yield
+
 
 class Bar:
     """One progress bar."""

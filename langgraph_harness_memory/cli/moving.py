@@ -82,7 +82,8 @@ def import_(
                 root.append(daily_log.log_path(day.isoformat()), text_bytes(block))
             for name in notes:
                 root.replace(name, text_bytes(redact(foreign.notes[name])), create=True)
-            memory.index.for_tenant(user).reindex()
+            with terminal.working("indexing"):
+                memory.index.for_tenant(user).reindex()
     done = Imported(
         facts=len(new),
         known=known,

@@ -69,7 +69,8 @@ def replay(
                 outcomes.append(_one(memory, conversation, user=user, tell=_telling(bar, done, conversation)))
                 done += len(conversation.messages)
         who: dict[str, Any] = {} if user is None else {"user_id": user}
-        report = memory.maintain(force=True, **who)
+        with terminal.working("consolidating"):
+            report = memory.maintain(force=True, **who)
         named = memory.workspace.name
     _show(terminal, outcomes, left_out, happened, named)
     for failure in report["failures"]:

@@ -29,7 +29,7 @@ def status(
     Example: harness-memory status -w workspace --all-users
     """
     terminal = Terminal(as_json=as_json)
-    with open_memory(workspace) as memory:
+    with open_memory(workspace) as memory, terminal.working("looking"):
         who: list[str | None] = [user]
         if all_users:
             who = [None, *users(memory.workspace, memory.sessions.threads())]

@@ -43,7 +43,8 @@ def maintain(
     who: dict[str, Any] = {} if user is None else {"user_id": user}
     with open_memory(workspace, model=choose_model(model)) as memory:
         while True:
-            report = memory.maintain(force=not if_due, **who)
+            with terminal.working("maintaining"):
+                report = memory.maintain(force=not if_due, **who)
             terminal.answer(report)
             _show(terminal, report)
             if pause is None:
@@ -159,10 +160,9 @@ def reindex(
     """
     terminal = Terminal(as_json=as_json)
     start = time.monotonic()
-    with open_memory(workspace) as memory, terminal.progress("reindexing", 1) as bar:
+    with open_memory(workspace) as memory, terminal.working("reindexing"):
         memory.index.for_tenant(user).reindex()
         named = memory.workspace.name
-        bar.to(1)
     took = time.monotonic() - start
     terminal.answer({"workspace": named, "user": user, "seconds": round(took, 3)})
     terminal.say(f"index compared with every file in {took:.2f} s")
