@@ -19,9 +19,16 @@ ATTEMPTS = 6
 
 
 def read_state(tenant: str | None) -> Steps[MaintenanceState]:
-    """Read what is known of a root's earlier runs; nothing where it cannot be read."""
+    """Read what is known of a root's earlier runs; nothing where it cannot be read.
+
+    Ticks are of the whole workspace, so that a tenant's state tells of them what the shared root's does.
+    """
     found = yield from read_text(tenant, maintenance_state.PATH)
-    return MaintenanceState() if found is None or isinstance(found, Failed) else maintenance_state.parse(found.text)
+    state = MaintenanceState() if found is None or isinstance(found, Failed) else maintenance_state.parse(found.text)
+    if tenant is None:
+        return state
+    shared = yield from read_state(None)
+    return dataclasses.replace(state, ticked_at=shared.ticked_at)
 
 
 def change_state(

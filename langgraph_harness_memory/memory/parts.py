@@ -244,14 +244,14 @@ class Parts:
             with self._lock:
                 self._asked.update(left)
             self._has_looked = True
-        for tenant in self._tenants_that_asked():
+        for tenant in self._take_asked():
             state = self._state(tenant)
             if state.requested_at is not None and due(state, settings, now=now).consolidation:
                 has_run |= self._tick({"user_id": tenant, "steps": ["consolidate"], "force": True})
                 state = self._state(tenant)
-            if state.requested_at is None:  # served, here or by another process
+            if state.requested_at is not None:  # the model failed, or the gap is not over
                 with self._lock:
-                    self._asked.discard(tenant)
+                    self._asked.add(tenant)
             waits.append(due(state, settings, now=self.clock.now()).wait)
         waits.append(due(self._state(None), settings, now=self.clock.now()).wait)
         return max(min(waits), AFTER_TROUBLE if has_run or min(waits) == timedelta(0) else timedelta(0))
@@ -266,9 +266,11 @@ class Parts:
             return []
         return [tenant for tenant in tenants if self._state(tenant).requested_at is not None]
 
-    def _tenants_that_asked(self) -> list[str | None]:
+    def _take_asked(self) -> list[str | None]:
+        # Taken before their states are read: who asks meanwhile is noted anew.
         with self._lock:
-            return sorted(self._asked, key=lambda tenant: (tenant is not None, tenant or ""))
+            asked, self._asked = self._asked, set()
+        return sorted(asked, key=lambda tenant: (tenant is not None, tenant or ""))
 
     def graph(self) -> CompiledStateGraph[TickState, None, TickInput, TickReport]:
         """Return one tick of maintenance as a graph."""
