@@ -82,6 +82,41 @@ def test_two_facts_are_not_taken_for_a_contradiction(one, other):
     assert len(lines(memory)) == 2
 
 
+def test_what_a_later_line_says_to_hold_no_more_goes():
+    """It names the old value itself."""
+    new = [
+        NewFact(text="User: Deployments go out on Thursdays at 17:00, after lunch.", day=MAY),
+        NewFact(text="User: The board meets on Thursdays at 17:00 in Graz.", day=MAY),
+        NewFact(
+            text="User: Change of plan: deployments go out on Tuesdays at 10:00 instead of Thursdays at 17:00.",
+            day=JUNE,
+        ),
+    ]
+    memory = merge("", new, budget=4_000)
+    assert "after lunch" not in memory
+    assert "board meets" in memory
+    assert "Tuesdays at 10:00" in memory
+
+
+def test_one_word_that_is_replaced_strikes_nothing():
+    """It may stand in lines that are still true."""
+    new = [
+        NewFact(text="User: The MongoDB ledger had 4 000 rows.", day=MAY),
+        NewFact(text="User: We use Postgres for the ledger instead of MongoDB.", day=JUNE),
+    ]
+    assert len(lines(merge("", new, budget=4_000))) == 2
+
+
+def test_a_preference_outlives_what_an_assistant_said():
+    """Where there is no room for both."""
+    said = [
+        NewFact(text=f"Assistant: I have built index {n} in Graz on 2026-04-{n:02} in 2.1 seconds.", day=MAY)
+        for n in range(1, 20)
+    ]
+    wish = NewFact(text="User: I prefer short answers with bullet points, and no emojis please.", day=MAY)
+    assert "no emojis" in merge("", [wish, *said], budget=600)
+
+
 def test_only_the_outdated_sentence_of_a_line_goes():
     """What else it said is still true."""
     new = [

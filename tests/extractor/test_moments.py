@@ -25,6 +25,8 @@ MONDAY = date(2023, 5, 8)
         ("Wir fahren übermorgen.", "Wir fahren übermorgen (2023-05-10)."),
         ("The meeting was on 3 May 2023.", "The meeting was on 3 May 2023."),
         ("nothing here", "nothing here"),
+        ("We deploy on Thursday.", "We deploy on Thursday."),
+        ("Wir treffen uns am Freitag.", "Wir treffen uns am Freitag."),
     ],
 )
 def test_a_relative_date_gains_its_day(said, written):

@@ -12,6 +12,7 @@ from datetime import date
 from langgraph_harness_memory.curation.rules.frames import Frame, frame_of
 from langgraph_harness_memory.curation.rules.repeats import Repeats
 from langgraph_harness_memory.curation.rules.salience import judge, sentences_of
+from langgraph_harness_memory.curation.wording import words
 from langgraph_harness_memory.formats.daily_log import bullet_text
 
 PREFERENCES, PLANS, FACTS = "Preferences and rules", "Decisions and plans", "People and facts"
@@ -20,6 +21,10 @@ PREFERENCES, PLANS, FACTS = "Preferences and rules", "Decisions and plans", "Peo
 _HEADING = re.compile(r"\s*#{1,6}\s+(?P<title>.*)")
 _SPEAKER = re.compile(r"(?P<speaker>[^\s:][^:\n]{0,40}?):\s+(?=\S)")
 _DATE = re.compile(r"\((\d{4}-\d{2}-\d{2})\)\s*\Z")
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|no longer|anstatt|statt|au lieu de|en (?:lugar|vez) de|invece di|em vez de|вместо)\s+(?P<old>[^.;!?,]{2,80})",
+    re.IGNORECASE,
+)
 _PREFERS = re.compile(
     r"\b(?:prefer\w*|favou?rite|like|likes|love|loves|hate|hates|enjoy\w*|always|never|must|allerg\w*|vegan|vegetarian|please|rule|don't want|"
     r"bevorzug\w*|lieber|mag|liebe|hasse|immer|nie|préfère|aime|toujours|jamais|prefiero|gusta|siempre|nunca|prefiro|preferisco|sempre|mai|"
@@ -45,8 +50,10 @@ _BELONGS = (
 
 SMALL_TALK = 1.5
 """Score up to which a sentence is worth nothing in the file."""
-LASTING_WORTH = 1.0
+LASTING_WORTH = 1.5
 """What a rule or a trait is worth beyond its words: it matters as long as it is not taken back."""
+ASSISTANT_SHARE = 0.5
+"""What a line of an assistant without a name is worth beside a person's."""
 MAX_DROPPED = 0.25
 """Part of the present file, by lines and by length, that one merge may drop for new lines: a file that changes faster is
 more likely flooded than outdated, and is refused by the guard against shrinking."""
@@ -130,6 +137,8 @@ def _fold(entries: list[_Entry], new: Sequence[NewFact]) -> None:
         )
         for outdated in _claim(values, number, text, day):
             _strike(entries[outdated.line], outdated.sentence)
+        for replaced in _INSTEAD.finditer(text):
+            _strike_replaced(entries[:number], replaced["old"], about=text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,6 +168,20 @@ def _claim(values: dict[Frame, _Value], number: int, line: str, day: date | None
         else:
             outdated.append(value)
     return outdated
+
+
+def _strike_replaced(entries: Sequence[_Entry], old: str, *, about: str) -> None:
+    """Take out earlier sentences that say what a later line says to hold no more ("… instead of Thursdays at 17:00")."""
+    gone = words(old)
+    if len(gone) < 2:
+        return  # one word may stand in many lines that are still true
+    beside = words(about) - gone
+    for entry in entries:
+        _, said = split_speaker(_bare(entry.text))
+        for sentence in sentences_of(said):
+            told = words(sentence)
+            if gone <= told and told & beside and not _INSTEAD.search(sentence):
+                _strike(entry, sentence)
 
 
 def _strike(entry: _Entry, sentence: str) -> None:
@@ -194,9 +217,10 @@ def _section_for(text: str, entries: Sequence[_Entry]) -> str:
 
 def _worth(line: str) -> float:
     """Say how much a line is worth keeping when there is no room for all: what it tells beyond small talk, per length."""
-    _, said = split_speaker(_bare(line))
+    speaker, said = split_speaker(_bare(line))
     tells = sum(max(0.0, judge(sentence).score - SMALL_TALK) for sentence in sentences_of(said))
-    return (tells + bool(_LASTING.search(said)) * LASTING_WORTH) / (len(line) + 60)
+    worth = (tells + bool(_LASTING.search(said)) * LASTING_WORTH) / (len(line) + 60)
+    return worth * ASSISTANT_SHARE if speaker == "Assistant" else worth
 
 
 def _within(entries: list[_Entry], budget: int) -> list[_Entry]:

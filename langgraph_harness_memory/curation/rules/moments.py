@@ -15,6 +15,8 @@ _AHEAD = re.compile(
     r"|(?P<dense>明天|明日|后天|後天|明後日|내일|모레)|(?P<denseunit>下周|下週|来週|下个月|来月|明年|来年|다음 주|다음 달|내년)",
     re.IGNORECASE,
 )
+_EITHER_WAY = re.compile(r"(?:on|am|el|le|в)\s", re.IGNORECASE)
+"""How a weekday is named that may be the last one or the next: "on Thursday" gains no date."""
 _TWO_DAYS = (
     "the day after tomorrow",
     "übermorgen",
@@ -43,7 +45,7 @@ def with_dates(text: str, said_on: date | None) -> str:
     """
     if said_on is None:
         return text
-    moments = {p.text: _shown(p) for p in periods_in(text, said_on) if p.is_relative}
+    moments = {p.text: _shown(p) for p in periods_in(text, said_on) if p.is_relative and not _EITHER_WAY.match(p.text)}
     for words, shown in moments.items():
         at = text.lower().find(words)
         if at >= 0:
