@@ -84,7 +84,7 @@ def _told_hits(query: str, hits: list[SearchHit], page_chars: int) -> str:
 def _cited(hit: SearchHit) -> str:
     said = [f"{hit.path}#{hit.line_number}"]
     said += [hit.date.isoformat()] if hit.date else []
-    said += [clipped(hit.heading, 100)] if hit.heading else []
+    said += [clipped(hit.heading, 100)] if hit.heading and hit.heading not in said else []
     said += [f"from {hit.source}"] if hit.source and f"from {hit.source}" not in hit.heading else []
     return " · ".join(said)
 
