@@ -1,6 +1,7 @@
 """Several processes and threads on one workspace: nothing is lost, nothing torn, no lock outlives its holder."""
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import random
@@ -19,6 +20,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_harness_memory.events import Event, ForkSeen
 from langgraph_harness_memory.identifiers import ThreadRef
+from langgraph_harness_memory.sessions.collecting import CollectionPause
 from langgraph_harness_memory.sessions.fair_lock import FairLock
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.sessions.saver import SessionSaver
@@ -326,3 +328,21 @@ def test_the_log_holds_messages_in_the_order_in_which_they_were_said(folder: Pat
         asyncio.run(turns())
     said = texts([e.message for e in saver.log.read("t1")])
     assert said == [text for n in range(60) for text in (str(n), f"re: {n}")]
+
+
+def test_the_collector_is_on_again_after_a_pause() -> None:
+    """Nested pauses count as one, and where the application switched the collector off it stays off."""
+    pause = CollectionPause()
+    assert gc.isenabled()
+    with pause:
+        with pause:
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with pause:
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
