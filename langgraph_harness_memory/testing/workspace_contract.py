@@ -345,14 +345,15 @@ class WorkspaceContract:
     @pytest.mark.parametrize("path", REFUSED_PATHS, ids=lambda p: repr(p[:20]))
     def test_paths_out_of_the_tree(self, ws: Any, path: str) -> None:
         """Every operation refuses a path that would leave the tree, and writes nothing."""
-        for act in (
+        acts: list[Callable[[], object]] = [
             lambda: ws.read(path),
             lambda: ws.stat(path),
             lambda: ws.append(path, b"x\n"),
             lambda: ws.replace(path, b"x\n"),
             lambda: ws.delete(path),
             lambda: ws.move(path, "ok"),
-        ):
+        ]
+        for act in acts:
             with pytest.raises(PathRefused, match=r"\S"):
                 act()
         assert ws.files() == []
