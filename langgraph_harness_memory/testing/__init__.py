@@ -4,6 +4,8 @@
     OpenAIServer                              the same behind a real OpenAI-compatible HTTP server on the loopback address
     FrozenClock                               time that moves when a test says so
     request_faults, assert_valid_request      what a provider would refuse of a request
+    FaultyCalls, TcpProxy                     a disk that fails on demand, a server that can be taken away
+    WorkspaceContract, IndexContract, SessionContract   what every back end must do (these need pytest)
     fake_credentials, look_alikes             credentials that open nothing, and texts that only look like some
     poison_lines, tool_facts                  lines that ask to be remembered, and facts that only a tool knows
 
@@ -16,12 +18,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langgraph_harness_memory.testing.clock import FrozenClock
     from langgraph_harness_memory.testing.credentials import FakeCredential, fake_credentials, look_alikes
+    from langgraph_harness_memory.testing.faults import FaultyCalls
+    from langgraph_harness_memory.testing.index_contract import IndexContract
     from langgraph_harness_memory.testing.openai_server import Dropped, OpenAIServer, Rejected
     from langgraph_harness_memory.testing.poisoning import PoisonLine, ToolFact, poison_lines, tool_facts
     from langgraph_harness_memory.testing.requests import assert_valid_request, request_faults
     from langgraph_harness_memory.testing.scripted import Failure, Reply, Request, ScriptedChatModel, echo
+    from langgraph_harness_memory.testing.session_contract import SessionContract
+    from langgraph_harness_memory.testing.tcp_proxy import TcpProxy
+    from langgraph_harness_memory.testing.workspace_contract import WorkspaceContract
 
 _HOME = {
+    "FaultyCalls": "faults",
+    "IndexContract": "index_contract",
+    "SessionContract": "session_contract",
+    "TcpProxy": "tcp_proxy",
+    "WorkspaceContract": "workspace_contract",
     "Dropped": "openai_server",
     "Failure": "scripted",
     "FakeCredential": "credentials",
@@ -46,14 +58,19 @@ __all__ = [
     "Dropped",
     "Failure",
     "FakeCredential",
+    "FaultyCalls",
     "FrozenClock",
+    "IndexContract",
     "OpenAIServer",
     "PoisonLine",
     "Rejected",
     "Reply",
     "Request",
     "ScriptedChatModel",
+    "SessionContract",
+    "TcpProxy",
     "ToolFact",
+    "WorkspaceContract",
     "assert_valid_request",
     "echo",
     "fake_credentials",
