@@ -170,6 +170,7 @@ def test_internal_calls_are_tagged() -> None:
 
 def test_each_question_goes_to_its_model() -> None:
     """A given model comes before the agent's own, and rules answer only where asked or where there is nothing else."""
+
     class Rules(ScriptedChatModel):
         """Stands for the extractor."""
 
