@@ -41,6 +41,9 @@ PART_VERSION = "part:"
 STALE_AFTER = 3600.0
 """Seconds after which a temporary file has no writer any more: one write takes milliseconds."""
 
+LOCK_AGE = 86_400.0
+"""Seconds after which a lock file may be tidied away: it stands for a session of an earlier day."""
+
 TAIL_CHUNK = 65_536
 """Bytes per read when the start of a torn line is looked for."""
 
@@ -157,6 +160,22 @@ class Files(Reading):
                 os.close(lock)
                 raise
             return lock
+
+    def old_locks(self, folder: Parts, suffixes: tuple[str, ...], most: int) -> list[str]:
+        """List lock files that were made more than a day ago, where there are more than `most` of them in all."""
+        oldest = self.wall() - LOCK_AGE
+        with self._folder(folder, base=0) as fd:
+            if fd is None:
+                return []
+            with os.scandir(fd) as entries:
+                locks = [entry for entry in entries if entry.name.endswith(suffixes)]
+                return [entry.name for entry in locks if _older(entry, oldest)] if len(locks) > most else []
+
+    def drop_lock(self, folder: Parts, name: str) -> None:
+        """Remove a lock file; the caller holds it, so that whoever waits for it finds that it is another one."""
+        with self._telling("remove", (*folder, name)), self._folder(folder, base=0) as fd:
+            if fd is not None:
+                self.calls.unlink(name, dir_fd=fd)
 
     def is_current(self, folder: Parts, name: str, lock: int) -> bool:
         """Say whether an open lock file is still the one that its name leads to."""

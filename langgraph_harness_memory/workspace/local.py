@@ -9,6 +9,7 @@ other way round, so that they cannot wait for each other in a circle. Tenants' w
 the whole tree.
 """
 
+import contextlib
 import logging
 import secrets
 import threading
@@ -19,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from langgraph_harness_memory.clock import Clock, SystemClock
-from langgraph_harness_memory.errors import VersionConflict
+from langgraph_harness_memory.errors import VersionConflict, WorkspaceError
 from langgraph_harness_memory.events import Damaged, OnEvent
 from langgraph_harness_memory.identifiers import content_hash, file_stem
 from langgraph_harness_memory.outcome import finish_in_thread
@@ -243,18 +244,20 @@ class LocalWorkspace:
 
     @contextmanager
     def _path_locks(self, *paths: Parts) -> Iterator[None]:
-        self._warn_of_remote_disk()
+        self._begin_once()
         numbers = sorted({zlib.crc32(joined(parts).encode()) % PATH_LOCKS for parts in paths})
         with ExitStack() as stack:
             for number in numbers:
                 stack.enter_context(self._locks.hold(f"path-{number:02x}", self._timeout, what=joined(paths[0])))
             yield
 
-    def _warn_of_remote_disk(self) -> None:
-        """Say once that locks and syncs are somebody else's promise here."""
+    def _begin_once(self) -> None:
+        """With the first write of this process: tidy old locks away, and say that locks and syncs may be others' promise."""
         if self._is_checked.is_set():
             return
         self._is_checked.set()
+        with contextlib.suppress(WorkspaceError, OSError):
+            self._locks.tidy()
         kind = file_system(self.root)
         if is_remote(kind):
             logger.warning(

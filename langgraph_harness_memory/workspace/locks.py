@@ -28,6 +28,13 @@ LONGEST_WAIT = 0.01
 """Seconds between later tries: what a waiter adds to a section at most."""
 
 
+LOCK_SUFFIXES = (".lock", ".lease-lock")
+"""Lock files that stand for one name each; those of paths are few and stay."""
+
+MOST_LOCKS = 512
+"""Lock files that may lie about before they are tidied away."""
+
+
 class _Queue:
     """The threads of this process that want one lock."""
 
@@ -94,6 +101,23 @@ class FileLocks:
                 raise
             self._held.discard(fd)
             os.close(fd)
+
+    def tidy(self) -> int:
+        """Remove lock files of earlier days that nobody holds, where there are many; return how many went.
+
+        Sessions come and go, and each leaves its locks. One is removed only while it is held here, so that whoever waits
+        for it notices (`is_current`) and locks the next one.
+        """
+        gone = 0
+        for name in self.files.old_locks(LOCK_FOLDER, LOCK_SUFFIXES, MOST_LOCKS):
+            fd = self.files.open_lock(LOCK_FOLDER, name)
+            try:
+                if _try_lock(fd, str(self.files.top)) and self.files.is_current(LOCK_FOLDER, name, fd):
+                    self.files.drop_lock(LOCK_FOLDER, name)
+                    gone += 1
+            finally:
+                os.close(fd)
+        return gone
 
     def _timed_out(self, what: str, timeout: timedelta) -> LockTimeout:
         return LockTimeout(

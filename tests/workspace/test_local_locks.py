@@ -237,6 +237,23 @@ def test_lock_files_do_not_grow_with_paths(tmp_path):
     assert len(list((tmp_path / "memory/.locks").iterdir())) <= 256
 
 
+def test_old_lock_files_are_tidied_away(tmp_path):
+    """Locks of sessions of earlier days do not pile up; those that are held, young or few stay."""
+    ws = LocalWorkspace(tmp_path, fsync=False)
+    for n in range(520):
+        with ws.lock(f"session{n}"):
+            pass
+    folder = tmp_path / "memory/.locks"
+    for path in folder.glob("session*"):
+        if path.name != "session7.lock":
+            os.utime(path, (0, 0))
+    with ws.lock("session8"):
+        LocalWorkspace(tmp_path, fsync=False).append("a", b"x\n")
+        assert sorted(path.name for path in folder.glob("session*")) == ["session7.lock", "session8.lock"]
+        with pytest.raises(LockTimeout, match="session8"), LocalWorkspace(tmp_path).lock("session8", timeout=SHORT):
+            pass
+
+
 def test_tenants_locks_do_not_name_them(tmp_path):
     """No lock or lease file names a user: deleting the user's folder leaves no trace."""
     ws = LocalWorkspace(tmp_path)
