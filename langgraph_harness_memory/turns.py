@@ -253,6 +253,7 @@ class Turns:
             flushes=config.flush is not None and self._may_flush(thread),
             waits_for_flush=config.flush is not None and config.flush.mode == "inline",
             redact=self._redact,
+            is_logged=self._seen_in_log(thread),
             in_state=in_state,
         )
 
@@ -297,6 +298,11 @@ class Turns:
         # Only what was there at the last step can come again in the next one.
         earlier = dict(list(seen.items())[-KEPT_IDS:])
         known.logged = earlier | {m.id: _said(m) for m in messages if m.id is not None}
+
+    def _seen_in_log(self, thread: ThreadRef) -> Callable[[BaseMessage], bool]:
+        """Return what tells of a message that this process has seen it in the log as it is."""
+        seen = self._recent.of(thread).logged or {}
+        return lambda message: message.id is not None and seen.get(message.id) == _said(message)
 
     def admit(self, thread: ThreadRef) -> Steps[None]:
         """Refuse a run of another tenant than the thread's before anything of either is read.

@@ -28,6 +28,11 @@ def unchanged(text: str) -> str:
     return text
 
 
+def nowhere(message: BaseMessage) -> bool:  # noqa: ARG001  stands for a check of the message
+    """Say of every message that it is not known to be logged; the log itself then tells."""
+    return False
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
     """Everything that the rules need to know about one model call."""
@@ -62,6 +67,8 @@ class Turn:
     """`mode="inline"`."""
     redact: Callable[[str], str] = unchanged
     """Puts placeholders for secrets into what the summary model sees and says."""
+    is_logged: Callable[[BaseMessage], bool] = nowhere
+    """Tells of a message, as it is, whether it is known to stand in the session log; what is not known is asked of the log."""
     in_state: frozenset[str] | None = None
     """Ids of the messages that stand in the state and can be updated there; `None` = all that have an id."""
 
@@ -69,6 +76,16 @@ class Turn:
     def conversation(self) -> str:
         """The name under which the counter remembers these messages."""
         return f"{self.thread.tenant}\n{self.thread.thread_id}\n{self.thread.namespace}"
+
+    def log(self, messages: Sequence[BaseMessage]) -> Steps[Failed | None]:
+        """Have messages stand in the session log as they were said; forms of ours have no place there."""
+        unknown = [m for m in messages if form_of(m) is None and not self.is_logged(m)]
+        logged = (yield from append_session_log(self.thread, unknown)) if unknown else None
+        return logged if isinstance(logged, Failed) else None
+
+    def held(self, view: Sequence[BaseMessage]) -> frozenset[int]:
+        """Return the places of messages that cannot be folded."""
+        return frozenset(place for place, message in enumerate(view) if self.is_held(message))
 
     def is_held(self, message: BaseMessage) -> bool:
         """Say whether a message cannot be folded, since the state does not know it."""
@@ -116,17 +133,17 @@ def compact(
             cannot be logged are left out of this one request and stay in the state.
     """
     ledger = turn.counter.look(view, conversation=turn.conversation)
-    held = frozenset(place for place, message in enumerate(view) if turn.is_held(message))
+    held = turn.held(view)
     choice = cut(view, tail, sums=ledger.sums, held=held)
     if choice is None:
         return Kept(reason="")
     folded = [view[place] for place in choice.folded]
     is_logged = True
     if config.offload_before_compact:
-        logged = yield from append_session_log(turn.thread, view[: choice.at])
-        is_logged = not isinstance(logged, Failed)
-        if isinstance(logged, Failed) and not needs_room:
-            return (yield from _kept(turn, f"the session log could not be written: {logged.reason}"))
+        failure = yield from turn.log(view[: choice.at])
+        is_logged = failure is None
+        if failure is not None and not needs_room:
+            return (yield from _kept(turn, f"the session log could not be written: {failure.reason}"))
     if turn.flushes and config.flush_before_compact and is_logged:
         # A flush that cannot be queued is made up for: what is logged and unmarked is found by the next one.
         yield from queue_flush(turn.thread, wait=turn.waits_for_flush)

@@ -22,7 +22,7 @@ from langgraph_harness_memory.conversation.folding import apply_update
 from langgraph_harness_memory.conversation.preview import text_of
 from langgraph_harness_memory.conversation.truncation import shortened
 from langgraph_harness_memory.formats.forms import form_of
-from langgraph_harness_memory.steps import Failed, Steps, append_session_log
+from langgraph_harness_memory.steps import Steps
 
 SHORT_ENDING = "…(argument truncated)"
 """What stands after an argument that had to be shortened for a request to fit."""
@@ -129,7 +129,7 @@ def clip(turn: Turn, view: Sequence[BaseMessage], *, side: int, most_tokens: int
         if total <= most_tokens or sizes[id(message)] * 4 <= side:
             break
         if logged is None:
-            logged = not isinstance((yield from append_session_log(turn.thread, view)), Failed)
+            logged = (yield from turn.log(view)) is None
         form = yield from _clipped(turn, message, side=side, is_logged=logged)
         if form is not message:
             forms.append(form)

@@ -43,24 +43,16 @@ class Limits:
     result: int = 1_500
     """A tool's result."""
 
-    def scaled(self, factor: float) -> "Limits":
-        """Return limits for a text of another length; each part keeps at least a line."""
-        return Limits(
-            said=max(120, int(self.said * factor)),
-            arguments=max(60, int(self.arguments * factor)),
-            result=max(80, int(self.result * factor)),
-        )
-
 
 def disarm(text: str) -> str:
     """Return a text that cannot open or close a block of a prompt."""
     return _TAG.sub("&lt;", text)
 
 
-def render(messages: Sequence[BaseMessage], limits: Limits) -> list[str]:
-    """Render messages, one text each, oldest first; summaries and empty messages give none."""
-    texts = (render_message(message, limits) for message in messages if form_of(message) != "summary")
-    return [text for text in texts if text]
+def render(messages: Sequence[BaseMessage], limits: Limits) -> list[tuple[BaseMessage, str]]:
+    """Render messages, each with its text, oldest first; summaries and empty messages are left out."""
+    pairs = ((m, render_message(m, limits)) for m in messages if form_of(m) != "summary")
+    return [(message, text) for message, text in pairs if text]
 
 
 def render_message(message: BaseMessage, limits: Limits) -> str:

@@ -45,7 +45,7 @@ from langgraph_harness_memory.conversation.recovery import LEVELS, clip, shrink
 from langgraph_harness_memory.conversation.repair import repair, sound_until
 from langgraph_harness_memory.conversation.truncation import border, truncate
 from langgraph_harness_memory.events import ArgumentsTruncated, Recovered
-from langgraph_harness_memory.steps import Called, Failed, Overflowed, Steps, append_session_log, call_model, notify
+from langgraph_harness_memory.steps import Called, Overflowed, Steps, call_model, notify
 
 MOST_COMPACTIONS = 2
 """Compactions by a model in one turn; a context that two did not bring down is not brought down by a third."""
@@ -184,11 +184,9 @@ def _truncate(turn: Turn, config: CompactionConfig, draft: _Draft) -> Steps[int]
         return 0
     cut = truncate(draft.view, settings, start=start, end=end)
     forms = [form for form in cut.forms if not turn.is_held(form)]
-    if forms and config.offload_before_compact:
-        logged = yield from append_session_log(turn.thread, draft.view[:end])
-        if isinstance(logged, Failed):
-            # The arguments would be nowhere; they stay until the log can be written.
-            return 0
+    if forms and config.offload_before_compact and (yield from turn.log(draft.view[:end])) is not None:
+        # The arguments would be nowhere; they stay until the log can be written.
+        return 0
     before = draft.ledger.total
     draft.take(forms)
     draft.ledger.notes["truncated"] = end
