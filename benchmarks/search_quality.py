@@ -168,7 +168,7 @@ class Tuner:
     """Scores settings on conversations whose candidates were fetched once."""
 
     def __init__(self, corpora: Sequence[Corpus]) -> None:
-        from langgraph_harness_memory.index import lines
+        from langgraph_harness_memory.index import answers, lines
         from langgraph_harness_memory.index.query import analyse
         from langgraph_harness_memory.index.rank import Statistics, choose, essential
         from langgraph_harness_memory.index.search_steps import ByTerms
@@ -185,7 +185,7 @@ class Tuner:
                 cases = []
                 for question in corpus.questions:
                     query = analyse(question.text, date(2026, 12, 1))
-                    counts = lines.answer(db, tenant, _counts(query.terms))
+                    counts = answers.answer(db, tenant, _counts(query.terms))
                     statistics_ = Statistics(files=sizes, counts=counts)
                     weights = choose(query, statistics_)
                     request = ByTerms(
@@ -197,7 +197,7 @@ class Tuner:
                         since=None,
                         until=None,
                     )
-                    found = lines.answer(db, tenant, request) if weights else []
+                    found = answers.answer(db, tenant, request) if weights else []
                     found = [candidate._replace(path=names[candidate.file]) for candidate in found]
                     cases.append((question, query, statistics_, weights, found))
                 db.close()
@@ -205,7 +205,8 @@ class Tuner:
 
     def score(self, ranking: Ranking) -> list[Figures]:
         """Return the figures of each conversation under one setting."""
-        from langgraph_harness_memory.index.rank import best, scores
+        from langgraph_harness_memory.index.order import best
+        from langgraph_harness_memory.index.rank import scores
 
         out = []
         for cases in self.cases:

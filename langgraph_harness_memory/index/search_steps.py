@@ -15,17 +15,15 @@ from datetime import date
 from typing import Any
 
 from langgraph_harness_memory.index.hits import SearchHit
+from langgraph_harness_memory.index.order import best, hit, mixed
 from langgraph_harness_memory.index.query import Query, analyse
 from langgraph_harness_memory.index.rank import (
     Candidate,
     FileSize,
     Ranking,
     Statistics,
-    best,
     choose,
     essential,
-    hit,
-    mixed,
     rarity,
     scores,
 )

@@ -20,7 +20,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_harness_memory.clock import Clock, SystemClock
 from langgraph_harness_memory.events import OnEvent
 from langgraph_harness_memory.identifiers import tenant_root
-from langgraph_harness_memory.index import lines
+from langgraph_harness_memory.index import answers, lines
 from langgraph_harness_memory.index.database import Database, Unusable
 from langgraph_harness_memory.index.engine import Engine, Facts
 from langgraph_harness_memory.index.hits import SearchHit
@@ -163,7 +163,7 @@ class MemoryIndex:
                     if isinstance(request, ByMeaning):
                         answer = self._alike(db, tenant, facts, request, vector)
                     else:
-                        answer = lines.answer(db, tenant, request, facts.rows)
+                        answer = answers.answer(db, tenant, request, facts.rows)
             except StopIteration as end:
                 found: list[SearchHit] = end.value
                 return found
@@ -193,7 +193,7 @@ class MemoryIndex:
         assert vectors is not None
         also = [candidate.key for candidate in request.also]
         found = vectors.similar(db, tenant, facts.generation, vector, limit=request.limit, also=also)
-        rows = lines.rows_of_keys(db, list(found), facts.rows)
+        rows = answers.rows_of_keys(db, list(found), facts.rows)
         return [(row, found[row.key]) for row in rows]
 
     def index_text(self, path: str, text: str, *, purge: bool = False) -> None:

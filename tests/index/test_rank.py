@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 
 from langgraph_harness_memory.index.dates import Period
 from langgraph_harness_memory.index.knobs import RANKING
+from langgraph_harness_memory.index.order import best, mixed
 from langgraph_harness_memory.index.query import analyse
 from langgraph_harness_memory.index.rank import (
     Candidate,
     FileSize,
     Statistics,
-    best,
     choose,
     essential,
-    mixed,
     rarity,
     scores,
 )
