@@ -39,8 +39,8 @@ def main(argv: list[str]) -> Outcome:
     extra: dict[str, list[float]] = {"prebuilt": [], "middleware": []}
     for size in SIZES:
         medians = measure(size, turns=asked.turns, threads=asked.threads)
-        for name in extra:
-            extra[name].append(medians[name] - medians["bare"])
+        for name, values in extra.items():
+            values.append(medians[name] - medians["bare"])
         rows.append(
             [
                 f"{size:,}",

@@ -24,10 +24,12 @@ class TokenWatch(BaseCallbackHandler):
         self.seen = False
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, **kwargs: Any) -> None:  # noqa: ARG002  LangChain's signature
+        """Note a token that is not empty, or a piece of a tool call."""
         message = chunk.message if isinstance(chunk, ChatGenerationChunk) else None
         self.seen |= bool(token) or bool(getattr(message, "tool_call_chunks", None))
 
     def on_stream_event(self, event: Any, **kwargs: Any) -> None:  # noqa: ARG002  LangChain's signature
+        """Note a piece of content of the newer event stream."""
         self.seen |= event.get("event") == "content-block-delta"
 
 

@@ -56,7 +56,7 @@ def settings(**groups: Any) -> MemoryConfig:
     return MemoryConfig(**{**defaults, **groups})
 
 
-def route(state: MemoryState) -> str:
+def route(state: Any) -> str:
     return "tools" if getattr(state["messages"][-1], "tool_calls", None) else "flush"
 
 
