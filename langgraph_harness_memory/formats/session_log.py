@@ -74,9 +74,21 @@ class LineKey:
 
 
 def hash_of(message: dict[str, Any], *, salt: bytes = b"") -> str:
-    """Hash a message's plain JSON without its id: 16 hexadecimal digits that do not depend on the order of keys."""
-    text = json.dumps(message, ensure_ascii=True, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    """Hash a message's plain JSON without its id: 16 hexadecimal digits that do not depend on the order of keys.
+
+    A lone surrogate counts as the `?` that LangGraph's own checkpointers silently make of it, so that the message is
+    not taken for an edited one when it comes back from them.
+    """
+    text = _canonical(message)
+    if "\\ud" in text:  # an emoji, or half of one
+        raw = json.dumps(message, ensure_ascii=False)
+        if raw.encode("utf-8", "ignore").decode() != raw:
+            text = _canonical(json.loads(raw.encode("utf-8", "replace")))
     return hashlib.sha256(salt + text.encode("ascii")).hexdigest()[:16]
+
+
+def _canonical(message: dict[str, Any]) -> str:
+    return json.dumps(message, ensure_ascii=True, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
 def render_start(start: SessionStart) -> bytes:

@@ -128,3 +128,11 @@ def test_records_are_found_in_whatever_stands_around_them(bodies: list[dict[str,
     found = [piece for _, piece in records.pieces(noise.replace(b"{", b"") + b"".join(lines))]
     assert found == lines
     assert all(records.parse(piece) is not None for piece in found)
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "\udfff é", "🚀\ud83d", "\\ud800"])
+def test_a_lone_surrogate_and_what_other_checkpointers_make_of_it_are_one_content(text: str) -> None:
+    """A user saw the same message twice in the log after a run with `InMemorySaver`, which stores `a?b`."""
+    replaced = text.encode("utf-8", "replace").decode()
+    assert session_log.hash_of({"content": text}) == session_log.hash_of({"content": replaced})
+    assert session_log.hash_of({"content": "🚀"}) != session_log.hash_of({"content": "??"})
