@@ -41,18 +41,13 @@ def main(argv: list[str]) -> Outcome:
         medians = measure(size, turns=asked.turns, threads=asked.threads)
         for name, values in extra.items():
             values.append(medians[name] - medians["bare"])
+        cpu = [medians[f"{name}_cpu"] - medians["bare_cpu"] for name in extra]
         rows.append(
-            [
-                f"{size:,}",
-                medians["bare"],
-                medians["prebuilt"],
-                medians["middleware"],
-                extra["prebuilt"][-1],
-                extra["middleware"][-1],
-            ]
+            [f"{size:,}", *(medians[name] for name in ("bare", *extra)), *(v[-1] for v in extra.values()), *cpu]
         )
         figures[str(size)] = {name: round(value, 3) for name, value in medians.items()}
-    print(table(["messages in the log", "bare ms", "prebuilt ms", "middleware ms", "+prebuilt", "+middleware"], rows))
+    header = ["messages in the log", "bare ms", "prebuilt ms", "middleware ms", "+prebuilt", "+middleware"]
+    print(table([*header, "+prebuilt cpu", "+middleware cpu"], rows))
     for name, values in extra.items():
         targets.append(
             Target(
@@ -73,7 +68,7 @@ def main(argv: list[str]) -> Outcome:
 
 
 def measure(size: int, *, turns: int, threads: int) -> dict[str, float]:
-    """Return the median milliseconds of a turn by agent."""
+    """Return the median milliseconds of a turn by agent, and those of the processor alone, which other work does not change."""
     with tempfile.TemporaryDirectory() as folder:
         config = MemoryConfig(maintenance=MaintenanceConfig(autostart=False))
         curator = ScriptedChatModel(script=["NO_REPLY"], repeat=True)
@@ -89,19 +84,22 @@ def measure(size: int, *, turns: int, threads: int) -> dict[str, float]:
             for name, agent in agents.items():
                 fill(agent, name, f"t{n}", size, memories)
         times: dict[str, list[float]] = {name: [] for name in agents}
+        busy: dict[str, list[float]] = {name: [] for name in agents}
         for turn in range(turns + 2):
             for n in range(threads):
                 for name, agent in agents.items():
                     given = {"messages": [HumanMessage(f"{turn}: {TEXT}")]}
-                    start = time.perf_counter()
+                    start, cpu = time.perf_counter(), time.process_time()
                     agent.invoke(given, {"configurable": {"thread_id": f"t{n}"}})
                     if turn >= 2:
                         times[name].append((time.perf_counter() - start) * 1000)
+                        busy[name].append((time.process_time() - cpu) * 1000)
             for memory in memories:
                 memory._parts.settle()  # the flush behind one turn does not compete with the next
         for memory in memories:
             memory.close()
-        return {name: statistics.median(values) for name, values in times.items()}
+        cpu = {f"{name}_cpu": statistics.median(values) for name, values in busy.items()}
+        return {name: statistics.median(values) for name, values in times.items()} | cpu
 
 
 def model() -> ScriptedChatModel:
