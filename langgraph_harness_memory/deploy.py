@@ -14,6 +14,7 @@ Graphs are compiled without a checkpointer, since the server brings its own. Set
     HARNESS_MEMORY_WORKSPACE   folder or postgresql:// URL; default `workspace`
     HARNESS_MEMORY_AGENT       the agent's model, for example `openai:gpt-5.5`
     HARNESS_MEMORY_MODEL       who flushes and consolidates; default: the agent's model
+    HARNESS_MEMORY_DISK        `kept` = this host's disk outlives its process (a mounted volume), so that a folder may be used
 
 Copy this file where an agent needs tools of its own.
 """
@@ -35,6 +36,11 @@ from langgraph_harness_memory.memory import HarnessMemory
 __all__ = ["agent", "checkpointer", "maintenance", "memory", "memory_from", "register_cron"]
 
 WORKSPACE, AGENT, MODEL = "HARNESS_MEMORY_WORKSPACE", "HARNESS_MEMORY_AGENT", "HARNESS_MEMORY_MODEL"
+DISK = "HARNESS_MEMORY_DISK"
+
+RUNTIME = "LANGGRAPH_RUNTIME_EDITION"
+"""The server says here what it keeps its runs in: `inmem` under `langgraph dev`, anything else on a host whose replicas come
+and go with their disks."""
 
 
 def memory_from(environment: Mapping[str, str]) -> HarnessMemory:
@@ -42,8 +48,19 @@ def memory_from(environment: Mapping[str, str]) -> HarnessMemory:
 
     Args:
         environment: Variables by name.
+
+    Raises:
+        SettingError: The workspace is a folder of a host that does not keep its disk.
     """
-    return HarnessMemory(environment.get(WORKSPACE) or "workspace", model=environment.get(MODEL) or None)
+    workspace = environment.get(WORKSPACE) or "workspace"
+    is_stateless = environment.get(RUNTIME, "inmem") != "inmem" and environment.get(DISK) != "kept"
+    if is_stateless and not workspace.startswith(("postgresql://", "postgres://")):
+        raise SettingError.refused(
+            WORKSPACE,
+            workspace,
+            f"this server's replicas do not keep their disks: give a postgresql:// URL, or set {DISK}=kept for a mounted volume",
+        )
+    return HarnessMemory(workspace, model=environment.get(MODEL) or None)
 
 
 @functools.cache
