@@ -9,14 +9,13 @@ Nodes and middleware differ in where messages come from and where updates go; al
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langgraph_harness_memory.clock import Clock
 from langgraph_harness_memory.config import MemoryConfig
@@ -33,54 +32,18 @@ from langgraph_harness_memory.conversation.eviction import (
 )
 from langgraph_harness_memory.conversation.memory import CompactionMemory
 from langgraph_harness_memory.conversation.tokens import TokenCounter
-from langgraph_harness_memory.conversation.vocabulary import counter_for, unwrapped, window_of
+from langgraph_harness_memory.conversation.vocabulary import counter_for, window_of
 from langgraph_harness_memory.identifiers import ThreadRef
 from langgraph_harness_memory.performers import Caller, Performer
 from langgraph_harness_memory.sessions.log import SessionLog
-from langgraph_harness_memory.state import MEMORY_KEY
 from langgraph_harness_memory.steps import Failed, Steps, adrive, append_session_log, drive, queue_flush
 from langgraph_harness_memory.tenancy import ambient_thread
+from langgraph_harness_memory.turns.agents import Agent, reader_of
 
 T = TypeVar("T")
 
 KEPT_THREADS = 1_024
 """Threads of which something is remembered between two steps; an older one is looked up again."""
-
-State = Any
-"""A `TypedDict`, a dataclass, a pydantic model, or a list of messages."""
-
-READERS = ("read_file", "read_evicted_file")
-"""Names of our reader of evicted files; the second where somebody else's tool has the first."""
-
-OURS = "harness_memory"
-"""Key in a tool's metadata by which our own tools are known."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Agent:
-    """What a front door knows of the agent that it stands in."""
-
-    model: Any = None
-    """Its model, whatever it is wrapped in; `None` = not known here."""
-    tools: Sequence[Any] | None = ()
-    """What is bound to it; `None` = not known here."""
-    system: SystemMessage | None = None
-    """Its system prompt, as far as it is no message of the state."""
-
-    @property
-    def chat_model(self) -> BaseChatModel | None:
-        """Its chat model, without bindings, retries and fallbacks."""
-        model = unwrapped(self.model)
-        return model if isinstance(model, BaseChatModel) else None
-
-    def binds(self, name: str) -> bool:
-        """Say whether a tool of ours is bound."""
-        return any(getattr(tool, "name", None) == name and is_ours(tool) for tool in self.tools or ())
-
-
-def is_ours(tool: Any) -> bool:
-    """Say whether a tool is one of this package's."""
-    return bool((getattr(tool, "metadata", None) or {}).get(OURS))
 
 
 class _Recent(Generic[T]):
@@ -366,51 +329,3 @@ KEPT_IDS = 256
 
 def _said(message: BaseMessage) -> tuple[Any, Any]:
     return message.content, message.tool_calls if isinstance(message, AIMessage) else None
-
-
-def with_context(system: SystemMessage | None, context: str) -> SystemMessage | None:
-    """Return a system prompt with the block of the workspace behind it, so that what comes first stays the same.
-
-    Args:
-        system: The agent's own prompt; `None` = none.
-        context: The block; empty = none.
-    """
-    if not context:
-        return system
-    if system is None:
-        return SystemMessage(context)
-    if isinstance(system.content, str):
-        return system.model_copy(update={"content": f"{system.content}\n\n{context}"})
-    return system.model_copy(update={"content": [*system.content, {"type": "text", "text": f"\n\n{context}"}]})
-
-
-def messages_of(state: State, key: str = "messages") -> list[BaseMessage]:
-    """Return the messages that a state holds; a state that is a list of messages is those."""
-    if isinstance(state, list):
-        return state
-    found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
-    return list(found or [])
-
-
-def stored_memory(state: State) -> Any:
-    """Return what a state holds of memory's private values; `None` where it has no place for them."""
-    return state.get(MEMORY_KEY) if isinstance(state, Mapping) else getattr(state, MEMORY_KEY, None)
-
-
-def reader_of(tools: Sequence[Any] | None) -> str | None:
-    """Return the name of the bound tool of ours that opens evicted files; `None` = none is bound."""
-    return next((tool.name for tool in tools or () if is_ours(tool) and tool.name in READERS), None)
-
-
-def missing_reader(tools: Sequence[Any], reader: BaseTool) -> BaseTool | None:
-    """Return our reader of evicted files where none is bound, under a name that is free; `None` where one is bound."""
-    if reader_of(tools) is not None:
-        return None
-    names = {tool.get("name") if isinstance(tool, Mapping) else getattr(tool, "name", None) for tool in tools}
-    return reader if reader.name not in names else reader.model_copy(update={"name": READERS[1]})
-
-
-def private(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what changed of memory's private values, as an update of the state; graphs without a place for it ignore it."""
-    changed = {name: after.get(name) for name in {*before, *after} if before.get(name) != after.get(name)}
-    return {MEMORY_KEY: changed} if changed else {}
