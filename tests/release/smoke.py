@@ -158,8 +158,6 @@ PACKAGES = {
 
 def lacking(extra: str, folder: Path) -> None:
     """Ask for what an extra brings where it is not installed, and want the error that names it."""
-    if extra == "notebooks":  # nothing of the package needs it
-        return
     if extra == "cli":
         ran = command("--help")
         assert ran.returncode == 2, ran
@@ -205,6 +203,8 @@ def main(named: list[str]) -> None:
                 told(f"{extra}: used")
             elif is_there(PACKAGES[extra]):
                 told(f"{extra}: another package brings {PACKAGES[extra]}, not tried")
+            elif extra == "notebooks":
+                told("notebooks: missing, and nothing of the package needs it")
             else:
                 lacking(extra, folder / extra)
                 told(f"{extra}: missing, and the error names it")
