@@ -260,7 +260,7 @@ def test_consolidation_runs_on_no_turns_thread(tmp_path: Path) -> None:
         agent = create_memory_agent(says("fine"), memory=memory)
         agent.invoke({"messages": [HumanMessage("I move to Oslo")]}, {"configurable": {"thread_id": "t1"}})
         mine = threading.current_thread().name
-        for _ in range(200):
+        for _ in range(1500):
             if threads:
                 break
             threading.Event().wait(0.02)
