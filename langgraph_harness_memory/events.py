@@ -152,6 +152,24 @@ class Degraded(Event):
     reason: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelAsked(Event):
+    """A model was asked by memory itself."""
+
+    purpose: str
+    """`summary`, `flush` or `consolidation`."""
+    tokens: int
+    """The provider's own count of the call, or an estimate where it gives none."""
+    is_estimate: bool
+    seconds: float
+    failed: bool = False
+    """It raised or was too slow."""
+    by_rules: bool = False
+    """The model-free extractor answered; it costs no tokens."""
+    turn_run_id: str | None = None
+    """The run whose turn it was asked for, also where it happened in the background; `None` outside a turn."""
+
+
 OnEvent = Callable[[Event], None]
 """Receives events as they happen; what it raises is logged and goes no further."""
 

@@ -64,8 +64,24 @@ def ambient_thread() -> ThreadRef:
         runtime: Any = get_runtime()
     except (RuntimeError, KeyError):
         runtime = None
-    context = None if runtime is None else runtime.context  # a tool that is invoked by itself has a config and no runtime
+    context = (
+        None if runtime is None else runtime.context
+    )  # a tool that is invoked by itself has a config and no runtime
     return thread_of(config, context)
+
+
+def ambient_run_id() -> str | None:
+    """Return the id of the run that is under way; `None` outside a run and where its config gives it none."""
+    try:
+        config = get_config()
+    except RuntimeError:
+        return None
+    try:
+        info = get_runtime().execution_info
+    except (RuntimeError, KeyError):
+        info = None
+    run_id = (info.run_id if info else None) or config.get("run_id") or (config.get("metadata") or {}).get("run_id")
+    return None if run_id is None else str(run_id)
 
 
 def _stable_namespace(namespace: str) -> str:

@@ -1,14 +1,18 @@
 """How a memory is doing, at a glance."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from langgraph_harness_memory.formats import memory_md
 from langgraph_harness_memory.maintenance.throttle import known_tenants, read_state
 from langgraph_harness_memory.memory.parts import Parts
 from langgraph_harness_memory.performers import attempt
+from langgraph_harness_memory.sessions.log import SessionInfo
 from langgraph_harness_memory.steps import Failed, drive
 from langgraph_harness_memory.workspace import Lease
+
+DAYS_SHOWN = timedelta(days=30)
 
 PROBE = "health"
 """Name of the claim that is made and given back to see whether the workspace can be written."""
@@ -26,6 +30,14 @@ class Health:
     sessions: int
     unflushed: int
     """Messages whose facts are not in a daily log yet."""
+    oldest_unflushed_at: datetime | None
+    """When the oldest of them was said; `None` where nothing waits."""
+    succeeded_at: datetime | None
+    """When a model last answered memory itself."""
+    failures: Mapping[str, int]
+    """Failures since this process opened the memory, by the event's name."""
+    tokens_by_day: Mapping[str, int]
+    """What memory itself asked of models in the last 30 days, by day `YYYY-MM-DD`."""
     memory_characters: int
     """Size of the shared `MEMORY.md`."""
     ticked_at: datetime | None
@@ -53,6 +65,7 @@ def look(parts: Parts) -> Health:
     index = attempt(lambda: parts.index().search("", 1))
     looked = {"sessions": threads, "tenants": tenants, "MEMORY.md": memory, "index": index, "writing": lease}
     infos = [] if isinstance(threads, Failed) else threads
+    usage = parts.meter.usage().since((parts.clock.now() - DAYS_SHOWN).date())
     state = drive(read_state(None), parts.performer().perform)
     return Health(
         workspace=parts.workspace.name,
@@ -60,6 +73,10 @@ def look(parts: Parts) -> Health:
         tenants=0 if isinstance(tenants, Failed) else len(tenants) - 1,
         sessions=len(infos),
         unflushed=sum(info.unflushed for info in infos),
+        oldest_unflushed_at=_oldest(parts, infos),
+        succeeded_at=usage.succeeded_at,
+        failures=parts.meter.failures,
+        tokens_by_day={day: sum(s.tokens for s in spent.values()) for day, spent in sorted(usage.days.items())},
         memory_characters=0 if memory is None or isinstance(memory, Failed) else memory.size,
         ticked_at=state.ticked_at,
         consolidated_at=state.consolidated_at,
@@ -67,6 +84,16 @@ def look(parts: Parts) -> Health:
         is_scheduler_running=parts.scheduler.running,
         problems=tuple(f"{what}: {found.reason}" for what, found in looked.items() if isinstance(found, Failed)),
     )
+
+
+def _oldest(parts: Parts, infos: Sequence[SessionInfo]) -> datetime | None:
+    """Look into the sessions with something unflushed; a session that cannot be read is a problem of its own."""
+    moments = []
+    for info in infos:
+        waiting = attempt(lambda at=info: parts.sessions.unflushed(at.thread_id)) if info.unflushed else []  # type: ignore[misc]
+        if not isinstance(waiting, Failed) and waiting:
+            moments.append(waiting[0].logged_at)
+    return min(moments, default=None)
 
 
 def _probe(parts: Parts) -> Lease | None:

@@ -31,7 +31,7 @@ from langgraph_harness_memory.maintenance.throttle import change_state, known_te
 from langgraph_harness_memory.memory.backends import open_checkpointer, open_index
 from langgraph_harness_memory.models import resolve_model
 from langgraph_harness_memory.outcome import finish_in_thread
-from langgraph_harness_memory.performers import Caller, Flush, FlushQueue, Models, Performer, Teller, attempt
+from langgraph_harness_memory.performers import Caller, Flush, FlushQueue, Meter, Models, Performer, Teller, attempt
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.steps import Failed, Steps, adrive, drive
 from langgraph_harness_memory.workspace import Workspace
@@ -76,6 +76,8 @@ class Parts:
             on_event=self.teller.tell,
         )
         self._is_own_workspace = self.workspace is not workspace
+        self.meter = Meter(self.workspace, clock, zone(config.storage.timezone))
+        self.teller.listen(self.meter.hear)
         self.eviction_path = (config.eviction or ToolResultEvictionConfig()).eviction_path
         self.sessions = SessionLog(
             self.workspace,
@@ -199,15 +201,19 @@ class Parts:
 
     def now(self, entry: Flush) -> FlushReport:
         """Flush a thread now."""
-        report = drive(self._flush_rule(entry), self.performer(entry.model).perform)
+        report = drive(self._flush_rule(entry), self._flusher(entry).perform)
+        self.meter.write()
         self.scheduler.wake()
         return report
 
     async def anow(self, entry: Flush) -> FlushReport:
         """Flush a thread now, on the event loop."""
-        report = await adrive(self._flush_rule(entry), self.performer(entry.model).aperform)
+        report = await adrive(self._flush_rule(entry), self._flusher(entry).aperform)
         self.scheduler.wake()
         return report
+
+    def _flusher(self, entry: Flush) -> Performer:
+        return self.acting.for_caller(Caller(model=entry.model or self._agent, run_id=entry.run_id))
 
     def _flush_rule(self, entry: Flush) -> Steps[FlushReport]:
         """Flush, and note for maintenance that there is something new."""
@@ -300,6 +306,7 @@ class Parts:
         """
         drained = self.queue.drain(self._patience())
         stopped = self.scheduler.stop(self._patience())
+        self.meter.write(now=True)
         with self._lock:
             index, self._index = self._index, None
             self._is_begun = False

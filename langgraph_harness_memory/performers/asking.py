@@ -20,6 +20,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from langgraph_harness_memory.errors import ModelUnavailable
+from langgraph_harness_memory.events import ModelAsked
 from langgraph_harness_memory.steps import Answer, AskModel
 
 T = TypeVar("T")
@@ -95,6 +96,33 @@ async def aask(models: Models, step: AskModel) -> Answer:
         call = _start(functools.partial(_invoke, model, step.messages, config))
         message = await _awithin(step.timeout, _outcome(call))
     return _answer(message, by_rules=models.are_rules(model))
+
+
+CHARACTERS_PER_TOKEN = 4
+"""For the cost of a call whose provider tells none: right within a third for most scripts, and it decides nothing."""
+
+
+def asked(step: AskModel, answer: Answer | None, *, seconds: float, run_id: str | None) -> ModelAsked:
+    """Say what an internal call cost.
+
+    Args:
+        step: What was asked.
+        answer: What came; `None` = it failed.
+        seconds: How long it took.
+        run_id: The run whose turn it was asked for.
+    """
+    characters = sum(len(str(message.text)) for message in step.messages) + len(answer.text if answer else "")
+    counted = answer.total_tokens if answer else None
+    by_rules = step.by_rules or (answer is not None and answer.by_rules)
+    return ModelAsked(
+        purpose=step.purpose,
+        tokens=0 if by_rules else counted if counted is not None else -(-characters // CHARACTERS_PER_TOKEN),
+        is_estimate=not by_rules and counted is None,
+        seconds=seconds,
+        failed=answer is None,
+        by_rules=by_rules,
+        turn_run_id=run_id,
+    )
 
 
 def _is_native_async(model: BaseChatModel) -> bool:

@@ -40,6 +40,8 @@ class Flush:
     """The agent's own, for a memory without one."""
     everything: bool = True
     """Do not wait for `min_new_tokens`."""
+    run_id: str | None = None
+    """The run that asked for it, so that its model calls can be found from there; `None` outside a run."""
 
 
 Work = Callable[[Flush], object]

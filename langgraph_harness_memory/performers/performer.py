@@ -17,7 +17,7 @@ from langgraph_harness_memory.clock import Clock
 from langgraph_harness_memory.index.hits import Index
 from langgraph_harness_memory.outcome import finish_in_thread
 from langgraph_harness_memory.performers import files
-from langgraph_harness_memory.performers.asking import Models, aask, ask
+from langgraph_harness_memory.performers.asking import Models, aask, ask, asked
 from langgraph_harness_memory.performers.attempting import PROPAGATED
 from langgraph_harness_memory.performers.background import Flush
 from langgraph_harness_memory.performers.calling import IsOverflow, watch_tokens
@@ -26,6 +26,7 @@ from langgraph_harness_memory.performers.telling import Teller
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.sessions.redacting import redact_messages
 from langgraph_harness_memory.steps import (
+    Answer,
     AppendFlushed,
     AppendSessionLog,
     AppendText,
@@ -51,6 +52,7 @@ from langgraph_harness_memory.steps import (
     WriteEvicted,
     WriteText,
 )
+from langgraph_harness_memory.tenancy import ambient_run_id
 from langgraph_harness_memory.workspace import Workspace, text_bytes
 
 Call = Callable[[Sequence[BaseMessage]], Any]
@@ -83,6 +85,8 @@ class Caller:
     """Calls it, for a sync run."""
     acall: Callable[[Sequence[BaseMessage]], Awaitable[Any]] | None = None
     """Calls it, for an async run."""
+    run_id: str | None = None
+    """The run whose turn it was, for what happens in the background; `None` = the one that is under way, if any."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,7 +124,7 @@ class Performer:
         try:
             match step:
                 case AskModel():
-                    return ask(self.models, step)
+                    return self._told(step, lambda: ask(self._models(), step))
                 case QueueFlush(wait=True):
                     self.flushes.now(self._flush(step))
                     return None
@@ -141,7 +145,7 @@ class Performer:
         try:
             match step:
                 case AskModel():
-                    return await aask(self.models, step)
+                    return await self._atold(step, aask(self._models(), step))
                 case QueueFlush(wait=True):
                     await self.flushes.anow(self._flush(step))
                     return None
@@ -153,6 +157,37 @@ class Performer:
             raise
         except Exception as error:  # noqa: BLE001  every failure of a step is an answer to its rule
             return self._failed(step, error)
+
+    def _models(self) -> Models:
+        """Return the models with the turn in their metadata, so that a trace leads from the one to the other."""
+        run_id = self._run_id()
+        if run_id is None:
+            return self.models
+        metadata = {**self.models.metadata, "harness_memory_turn_run_id": run_id}
+        return dataclasses.replace(self.models, metadata=metadata)
+
+    def _run_id(self) -> str | None:
+        return self.caller.run_id or ambient_run_id()
+
+    def _told(self, step: AskModel, ask_it: Callable[[], Answer]) -> Answer:
+        """Ask, and tell what it cost whether or not it went well."""
+        begun = self.clock.monotonic()
+        answer = None
+        try:
+            answer = ask_it()
+            return answer
+        finally:
+            self.teller.tell(asked(step, answer, seconds=self.clock.monotonic() - begun, run_id=self._run_id()))
+
+    async def _atold(self, step: AskModel, asking: Awaitable[Answer]) -> Answer:
+        """Twin of `_told`."""
+        begun = self.clock.monotonic()
+        answer = None
+        try:
+            answer = await asking
+            return answer
+        finally:
+            self.teller.tell(asked(step, answer, seconds=self.clock.monotonic() - begun, run_id=self._run_id()))
 
     def _call(self, step: CallModel) -> Called | Overflowed:
         if self.caller.call is None:
@@ -181,7 +216,7 @@ class Performer:
         return not token_left and not isinstance(error, PROPAGATED) and self.is_overflow(error)
 
     def _flush(self, step: QueueFlush) -> Flush:
-        return Flush(thread=step.thread, model=self.caller.model, everything=step.everything)
+        return Flush(thread=step.thread, model=self.caller.model, everything=step.everything, run_id=self._run_id())
 
     def _act(self, step: Step) -> Any:
         """Do a step that is a file, a lock or the clock."""

@@ -45,14 +45,21 @@ class Teller:
     def __init__(self, on_event: OnEvent | None = None, *, redact: Callable[[str], str] | None = None) -> None:
         self._on_event = on_event
         self._redact = redact
+        self._listeners: list[OnEvent] = []
         self._lock = threading.Lock()
         self._causes: set[tuple[str, str]] = set()
+
+    def listen(self, listener: OnEvent) -> None:
+        """Have a part of memory itself hear each event before the user does."""
+        self._listeners.append(listener)
 
     def tell(self, event: Event) -> None:
         """Tell an event to the callback, to the stream of the run that is under way, and to the log."""
         event = self._clean(event)
         fields = as_dict(event)
         log.log(logging.WARNING if isinstance(event, WARNINGS) else logging.INFO, "%s", fields)
+        for listener in self._listeners:
+            listener(event)
         self._call(event)
         self._stream(fields)
 
