@@ -114,19 +114,26 @@ class _Lead:
     tools_node: str
 
     def to_the_end(self, tell: Callable[[int], None]) -> None:
-        last: tuple[int, tuple[str, ...]] | None = None
+        last: tuple[int, tuple[str, ...], bool] | None = None
         while True:
             state = self.agent.get_state(self.config)
             at = self.recording.position((state.values or {}).get("messages", []))
+            waiting = tuple(task.name for task in state.tasks)
+            # A crash between a step's writes and its checkpoint: they are shown as done and still have to be taken up.
+            is_cut_off = any(task.result is not None for task in state.tasks)
             tell(at)
-            if at >= len(self.recording.messages) and not self._has_loose_ends(state.next):
+            if at >= len(self.recording.messages) and not is_cut_off and not self._has_loose_ends(waiting):
                 return
-            if (at, state.next) == last:
+            if (at, waiting, is_cut_off) == last:
                 thread_id = self.config["configurable"]["thread_id"]
                 raise ReplayStuck(f"thread {thread_id!r} does not go on after message {at}")
-            last = (at, state.next)
-            self.recording.answered = _last_answer(self.recording, at)
-            self._step(at, state.next)
+            last = (at, waiting, is_cut_off)
+            # Whatever an earlier process answered, the results that are missing stand from here on.
+            self.recording.answered = at - 1
+            if is_cut_off:
+                self.agent.invoke(None, self.config, interrupt_before="*")
+            else:
+                self._step(at, waiting)
 
     def _has_loose_ends(self, waiting: tuple[str, ...]) -> bool:
         """Say whether the last turn was answered and stands before something that needs no answer, such as the flush."""

@@ -43,9 +43,21 @@ def status(
     terminal.say(f"[bold]{escape(name)}[/]")
     for one in holdings:
         _show(terminal, one)
+    _show_work(terminal, health)
     sizes: list[list[Any]] = []
     sizes += [[kind, size] for kind, size in _bytes(used).items()]
     terminal.table("Disk", ["", "bytes"], [*sizes, ["total", used.total]])
+
+
+def _show_work(terminal: Terminal, health: Health) -> None:
+    rows: list[list[Any]] = [
+        ["a model last answered", health.succeeded_at],
+        ["oldest message not flushed yet", health.oldest_unflushed_at],
+        *([f"tokens on {day}", tokens] for day, tokens in list(health.tokens_by_day.items())[-7:]),
+        *([f"{what} since it was opened", times] for what, times in sorted(health.failures.items())),
+        *(["problem", problem] for problem in health.problems),
+    ]
+    terminal.table("Memory's own work", ["", ""], rows)
 
 
 def _bytes(used: Disk) -> dict[str, int]:

@@ -131,12 +131,15 @@ def logged_lines(folder):
 def test_a_replay_that_is_stopped_goes_on_from_where_it_was(command, program, tmp_path, stop, after):
     """Ctrl-C or kill in the middle, then again: the same logs as without, and no stretch flushed twice."""
     folder = tmp_path / "w"
-    process = start(program, folder)
-    deadline = time.monotonic() + 150
-    while logged_lines(folder) < after and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    os.kill(process.pid, stop)
-    _, stderr = process.communicate(timeout=120)
+    with start(program, folder) as process:
+        try:
+            deadline = time.monotonic() + 150
+            while logged_lines(folder) < after and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            os.kill(process.pid, stop)
+            _, stderr = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == (130 if stop == signal.SIGINT else -signal.SIGKILL), stderr
     done = sum(len(messages) for messages in logged(folder).values())
     assert 0 < done < 71

@@ -153,6 +153,34 @@ def test_a_replay_that_is_stopped_goes_on_from_where_it_was(turns, stop):
     assert sorted(ids, key=lambda i: int(i[1:])) == [m.id for m in messages]
 
 
+class Stumbling(InMemorySaver):
+    """Dies at its n-th checkpoint, when the writes of the step before it are stored already."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.left = at
+
+    def put(self, *args: Any, **kwargs: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise OSError("the machine went down")
+        return super().put(*args, **kwargs)
+
+
+@pytest.mark.parametrize("at", range(1, 16))
+def test_call_ids_that_come_again_find_their_own_results_after_a_crash(at):
+    """A recording whose every call has the same id, cut off at any checkpoint: each result in its own place."""
+    turns = [m for n in range(3) for m in (call("c1"), result("c1", f"result {n}"))]
+    messages = identified([HumanMessage("a"), *turns, AIMessage("z")])
+    bench = Bench()
+    bench.saver = Stumbling(at)
+    try:
+        bench.replay(messages)
+    except OSError:
+        bench.replay(messages)
+    assert [(m.id, m.content) for m in bench.messages()] == [(m.id, m.content) for m in messages]
+
+
 def test_a_grown_recording_adds_what_is_new():
     """The longer version of a session goes on where the shorter one ended."""
     bench = Bench()
