@@ -13,7 +13,6 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from benchmarks._checks import (
-    NEVER,
     Check,
     conversation,
     deepagents,
@@ -39,6 +38,9 @@ KEEP_TOKENS = 4_000
 CONFIG = CompactionConfig(trigger_messages=0, trigger_tokens=10_000, trigger_fraction=0, keep_tokens=KEEP_TOKENS)
 
 THREAD = ThreadRef(thread_id="t")
+
+CONVERSATION = "None\nt\n"
+"""The name under which that thread's messages are counted (`Turn.conversation`)."""
 
 
 def main(argv: list[str]) -> Outcome:
@@ -81,8 +83,12 @@ def _ours(messages: list[BaseMessage], folder: Path, rounds: int) -> tuple[float
     seen: dict[str, Any] = {}
     log, counter = SessionLog(LocalWorkspace(folder)), TokenCounter()
     check = partial(_compacted, log=log, counter=counter, seen=seen)
-    first = _median(check, messages, 1)
-    return first, _median(check, messages, rounds)
+    first, times = _median(check, messages, 1), []
+    for _ in range(rounds):
+        # Where a running session stands before a compaction: everything was counted at the last step.
+        counter.look(messages, conversation=CONVERSATION)
+        times.append(_median(check, messages, 1))
+    return first, sorted(times)[len(times) // 2]
 
 
 def _compacted(messages: list[BaseMessage], *, log: SessionLog, counter: TokenCounter, seen: dict[str, Any]) -> None:
@@ -102,11 +108,8 @@ def _compacted(messages: list[BaseMessage], *, log: SessionLog, counter: TokenCo
         # As the front doors do: what this process has seen in the log costs a comparison.
         is_logged=lambda message: seen.get(str(message.id)) == _said(message),
     )
-    prepared = drive(prepare(turn), act)
-    if len(prepared.view) >= len(messages) or counter.messages(prepared.view) > NEVER:
+    if len(drive(prepare(turn), act).view) >= len(messages):
         raise AssertionError("nothing was folded")
-    # The next round begins where this one did, as a running session does between two compactions.
-    counter.look(messages, conversation=turn.conversation)
 
 
 def _said(message: BaseMessage) -> Any:

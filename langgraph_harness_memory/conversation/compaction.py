@@ -147,7 +147,8 @@ def compact(
     if turn.flushes and config.flush_before_compact and is_logged:
         # A flush that cannot be queued is made up for: what is logged and unmarked is found by the next one.
         yield from queue_flush(turn.thread, wait=turn.waits_for_flush)
-    summary = yield from _summary(turn, folded, config, by_rules=by_rules, needs_room=needs_room)
+    sizes = [ledger.between(place, place + 1) for place in choice.folded]
+    summary = yield from _summary(turn, folded, sizes, config, by_rules=by_rules, needs_room=needs_room)
     if isinstance(summary, NoSummary):
         return Kept(reason=summary.reason)
     return (yield from _fold(turn, view, choice, summary, is_logged=is_logged))
@@ -164,7 +165,13 @@ def _kept(turn: Turn, reason: str) -> Steps[Kept]:
 
 
 def _summary(
-    turn: Turn, folded: Sequence[BaseMessage], config: CompactionConfig, *, by_rules: bool, needs_room: bool
+    turn: Turn,
+    folded: Sequence[BaseMessage],
+    sizes: Sequence[int],
+    config: CompactionConfig,
+    *,
+    by_rules: bool,
+    needs_room: bool,
 ) -> Steps[Summary | NoSummary]:
     memory, key = turn.memory, fold_key(folded)
     if memory.paid_key == key:
@@ -176,11 +183,11 @@ def _summary(
         window=turn.summary_window if turn.summary_window is not None else turn.window,
         redact=turn.redact,
     )
-    summary = yield from summarise(folded, settings, counter=turn.counter, by_rules=by_rules)
+    summary = yield from summarise(folded, settings, counter=turn.counter, sizes=sizes, by_rules=by_rules)
     if isinstance(summary, NoSummary):
         yield from _kept(turn, summary.reason)
         if needs_room and not by_rules:
-            summary = yield from summarise(folded, settings, counter=turn.counter, by_rules=True)
+            summary = yield from summarise(folded, settings, counter=turn.counter, sizes=sizes, by_rules=True)
     if isinstance(summary, Summary):
         memory.succeeded(key, summary.text, by_rules=summary.by_rules or by_rules)
     return summary
@@ -206,6 +213,7 @@ def _fold(
         tail=view[-1].id,
         by_rules=summary.by_rules,
         facts={"messages_after": len(left) + 1, "tokens_after": after},
+        key=turn.memory.paid_key,
     )
     yield from notify(
         Compacted(
@@ -218,4 +226,5 @@ def _fold(
             by_rules=summary.by_rules,
         )
     )
-    return Folded(view=apply_update(view, update), update=update if is_logged else [])
+    # The summary alone says what it folded; the removals are for `add_messages`.
+    return Folded(view=apply_update(view, update[:1]), update=update if is_logged else [])

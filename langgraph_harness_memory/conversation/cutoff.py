@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import BaseMessage
 
-from langgraph_harness_memory.conversation.exchanges import exchanges, last_question, open_exchange
+from langgraph_harness_memory.conversation.exchanges import Exchange, exchanges, last_question, open_exchange
 from langgraph_harness_memory.formats.forms import form_of
 
 LEAST_TOKENS = 400
@@ -45,10 +45,15 @@ class Cut:
     """Places of the messages that the summary takes in, in order."""
 
 
-def safe_cuts(messages: Sequence[BaseMessage]) -> list[int]:
-    """Return every place where a conversation can be cut without parting a call from its results, ascending, 0 included."""
+def safe_cuts(messages: Sequence[BaseMessage], found: Sequence[Exchange] | None = None) -> list[int]:
+    """Return every place where a conversation can be cut without parting a call from its results, ascending, 0 included.
+
+    Args:
+        messages: Oldest first.
+        found: The conversation's exchanges; `None` = look for them.
+    """
     held = [0] * (len(messages) + 2)
-    for exchange in exchanges(messages):
+    for exchange in exchanges(messages) if found is None else found:
         held[exchange.start + 1] += 1
         held[min(exchange.end, len(messages) + 1)] -= 1
     safe, depth = [], 0
@@ -75,9 +80,10 @@ def cut(
         to fold that would be worth a summary.
     """
     wanted = _wanted(messages, tail, sums)
-    open_part = open_exchange(messages)
+    found = exchanges(messages)
+    open_part = open_exchange(messages, found)
     last = len(messages) - 1 if open_part is None else open_part.start
-    places = [place for place in safe_cuts(messages) if place <= last]
+    places = [place for place in safe_cuts(messages, found) if place <= last]
     first = max((place for place in places if place <= wanted), default=0)
     stays = held | _staying(messages)
     chosen, reached, folds = None, 0, _Folds()

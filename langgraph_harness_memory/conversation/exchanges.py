@@ -34,7 +34,7 @@ class Exchange:
 
 def call_ids(message: BaseMessage) -> list[str]:
     """Return the ids of a message's calls, also of those whose arguments could not be read."""
-    if not isinstance(message, AIMessage):
+    if not isinstance(message, AIMessage) or not (message.tool_calls or message.invalid_tool_calls):
         return []
     calls = [*message.tool_calls, *message.invalid_tool_calls]
     return [call.get("id") or "" for call in calls]
@@ -82,12 +82,16 @@ def last_question(messages: Sequence[BaseMessage]) -> int | None:
     return None
 
 
-def open_exchange(messages: Sequence[BaseMessage]) -> Exchange | None:
+def open_exchange(messages: Sequence[BaseMessage], found: Sequence[Exchange] | None = None) -> Exchange | None:
     """Return the exchange that the model has yet to answer; `None` where there is none.
 
     It is pending, or the conversation ends with its results. Where a user spoke after the results, they are history.
+
+    Args:
+        messages: Oldest first.
+        found: The conversation's exchanges; `None` = look for them.
     """
-    found = exchanges(messages)
+    found = exchanges(messages) if found is None else found
     if not found:
         return None
     last = found[-1]

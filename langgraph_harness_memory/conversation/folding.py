@@ -29,15 +29,18 @@ KEPT_KEYS = 20
 
 def fold_key(messages: Iterable[BaseMessage]) -> str:
     """Return a name for what a summary stands for: a hash of the folded messages' ids, texts and calls."""
-    digest = hashlib.sha256()
-    for message in messages:
-        calls = message.tool_calls if isinstance(message, AIMessage) else ""
-        digest.update(f"{message.id}\0{message.content}\0{calls}\0".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
+    parts = [f"{m.id}\0{m.content}\0{m.tool_calls if isinstance(m, AIMessage) else ''}" for m in messages]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def fold_update(
-    folded: Sequence[BaseMessage], text: str, *, tail: str | None, by_rules: bool, facts: dict[str, Any]
+    folded: Sequence[BaseMessage],
+    text: str,
+    *,
+    tail: str | None,
+    by_rules: bool,
+    facts: dict[str, Any],
+    key: str | None = None,
 ) -> list[BaseMessage]:
     """Build the update that puts a summary in the place of messages.
 
@@ -47,11 +50,12 @@ def fold_update(
         tail: Id of the newest message at the time, whose usage was counted before this compaction; `None` = none.
         by_rules: No model wrote it.
         facts: More JSON values for the marker.
+        key: Their `fold_key`; `None` = not computed yet.
 
     Returns:
         The summary, then a removal for each other folded message.
     """
-    key = fold_key(folded)
+    key = fold_key(folded) if key is None else key
     ids = [str(message.id) for message in folded]
     earlier = [fact for message in folded if (fact := fold_facts(message)) is not None]
     chain = [*(k for fact in earlier for k in fact.get("chain", ())), *(fact["key"] for fact in earlier)]
@@ -73,8 +77,8 @@ def fold_update(
             ),
         },
     )
-    removals = [RemoveMessage(id=i, additional_kwargs=marked("summary", key=key, removed=True)) for i in ids[1:]]
-    return [summary, *removals]
+    removal = RemoveMessage(id=ids[0], additional_kwargs=marked("summary", key=key, removed=True))
+    return [summary, *(removal.model_copy(update={"id": i}) for i in ids[1:])]
 
 
 def fold_facts(message: BaseMessage) -> dict[str, Any] | None:
@@ -112,7 +116,7 @@ def apply_update(messages: Sequence[BaseMessage], update: Iterable[BaseMessage])
                 gone.add(identifier)
         elif fold_facts(message) is not None:
             _fold(merged, places, gone, message)
-            folded = _folded_ids([m for m in merged if m.id not in gone])
+            folded |= _folded_ids([message])
         elif identifier in folded or (_is_in_place(message) and (identifier not in places or identifier in gone)):
             continue
         elif identifier in places:

@@ -15,7 +15,6 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_harness_memory.conversation.preview import block_text
 from langgraph_harness_memory.conversation.tokens import CALL_BLOCKS, MEDIA_TOKENS
-from langgraph_harness_memory.formats.forms import form_of
 
 BLOCK_NAMES = (
     "messages",
@@ -28,6 +27,8 @@ BLOCK_NAMES = (
     "instructions",
 )
 """Names of the blocks in which prompts of ours and of others put text; a look-alike in a text is disarmed."""
+
+_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 _TAG = re.compile(r"<(?=\s*/?\s*(?:" + "|".join(BLOCK_NAMES) + r")\b)", re.IGNORECASE)
 
@@ -46,13 +47,12 @@ class Limits:
 
 def disarm(text: str) -> str:
     """Return a text that cannot open or close a block of a prompt."""
-    return _TAG.sub("&lt;", text)
+    return _TAG.sub("&lt;", text) if "<" in text else text
 
 
-def render(messages: Sequence[BaseMessage], limits: Limits) -> list[tuple[BaseMessage, str]]:
-    """Render messages, each with its text, oldest first; summaries and empty messages are left out."""
-    pairs = ((m, render_message(m, limits)) for m in messages if form_of(m) != "summary")
-    return [(message, text) for message, text in pairs if text]
+def render(messages: Sequence[BaseMessage], limits: Limits) -> list[str]:
+    """Render messages, a text for each; an empty one for a message that says nothing."""
+    return [render_message(message, limits) for message in messages]
 
 
 def render_message(message: BaseMessage, limits: Limits) -> str:
@@ -62,7 +62,7 @@ def render_message(message: BaseMessage, limits: Limits) -> str:
         status = " (error)" if getattr(message, "status", "") == "error" else ""
         return disarm(f"[result of {name}{status}] {shorten(_said(message), limits.result)}")
     parts = [shorten(_said(message), limits.said)]
-    if isinstance(message, AIMessage):
+    if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
         parts += [_call(call, limits.arguments) for call in [*message.tool_calls, *message.invalid_tool_calls]]
     text = "\n".join(part for part in parts if part)
     return disarm(f"[{ROLES.get(message.type, message.type)}] {text}") if text else ""
@@ -125,5 +125,5 @@ def _call(call: Mapping[str, Any], limit: int) -> str:
     arguments = call.get("args")
     if isinstance(arguments, Mapping):
         short = {key: shorten(value, 160) if isinstance(value, str) else value for key, value in arguments.items()}
-        arguments = json.dumps(short, ensure_ascii=False, default=str)
+        arguments = _JSON.encode(short)
     return f"→ called {call.get('name') or 'a tool'}({shorten(str(arguments or ''), limit)})"

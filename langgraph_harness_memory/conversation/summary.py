@@ -127,7 +127,12 @@ class NoSummary:
 
 
 def summarise(
-    folded: Sequence[BaseMessage], settings: SummarySettings, *, counter: TokenCounter, by_rules: bool = False
+    folded: Sequence[BaseMessage],
+    settings: SummarySettings,
+    *,
+    counter: TokenCounter,
+    sizes: Sequence[int] | None = None,
+    by_rules: bool = False,
 ) -> Steps[Summary | NoSummary]:
     """Summarise messages, an earlier summary among them.
 
@@ -135,28 +140,55 @@ def summarise(
         folded: Oldest first.
         settings: Who is asked and how.
         counter: Counts texts.
+        sizes: Tokens of each message; `None` = count them.
         by_rules: Ask the model-free extractor.
     """
+    said = _Said.of(folded, sizes if sizes is not None else list(map(counter.message, folded)))
     window = RULES_WINDOW if by_rules else settings.window or DEFAULT_WINDOW
-    attempt = yield from _in_chunks(folded, settings, counter, window=window, by_rules=by_rules)
+    attempt = yield from _in_chunks(said, settings, counter, window=window, by_rules=by_rules)
     if isinstance(attempt, Failed) and classify(attempt.error):
         # The window was not known or not true; half of what was just refused is tried once.
-        sent = min(window, sum(map(counter.message, folded)))
-        attempt = yield from _in_chunks(folded, settings, counter, window=max(sent // 2, 1_000), by_rules=by_rules)
+        sent = min(window, said.tokens)
+        attempt = yield from _in_chunks(said, settings, counter, window=max(sent // 2, 1_000), by_rules=by_rules)
     if isinstance(attempt, Failed):
         return NoSummary(reason=attempt.reason)
     return attempt
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Said:
+    """What is to be summarised."""
+
+    earlier: str
+    """The summaries so far."""
+    messages: list[BaseMessage]
+    """Everything else, oldest first."""
+    sizes: list[int]
+    """Their tokens."""
+
+    @classmethod
+    def of(cls, folded: Sequence[BaseMessage], sizes: Sequence[int]) -> "_Said":
+        earlier = [inner_summary(message) for message in folded if form_of(message) == "summary"]
+        new = [place for place, message in enumerate(folded) if form_of(message) != "summary"]
+        return cls(
+            earlier="\n\n".join(earlier),
+            messages=[folded[place] for place in new],
+            sizes=[sizes[place] for place in new],
+        )
+
+    @property
+    def tokens(self) -> int:
+        return sum(self.sizes)
+
+
 def _in_chunks(
-    folded: Sequence[BaseMessage], settings: SummarySettings, counter: TokenCounter, *, window: int, by_rules: bool
+    said: _Said, settings: SummarySettings, counter: TokenCounter, *, window: int, by_rules: bool
 ) -> Steps[Summary | NoSummary | Failed]:
-    earlier = "\n\n".join(inner_summary(message) for message in folded if form_of(message) == "summary")
+    earlier = said.earlier
     frame = counter.text(settings.prompt or PROMPT) + settings.most_tokens
     room = max(LEAST_CHUNK, int(window * WINDOW_SHARE) - frame - counter.text(earlier))
-    said = [message for message in folded if form_of(message) != "summary"]
-    chunks = chunked(said, counter=counter, room=room)
-    so_far, total = earlier, counter.text(earlier) + sum(map(counter.message, said))
+    chunks = chunked(said.messages, said.sizes, counter=counter, room=room)
+    so_far, total = earlier, counter.text(earlier) + said.tokens
     last = Summary(text=earlier, by_rules=by_rules)
     for chunk in chunks:
         prompt = _prompt(settings, so_far, chunk)
@@ -172,17 +204,21 @@ def _in_chunks(
     return last
 
 
-def chunked(messages: Sequence[BaseMessage], *, counter: TokenCounter, room: int) -> list[str]:
+def chunked(messages: Sequence[BaseMessage], sizes: Sequence[int], *, counter: TokenCounter, room: int) -> list[str]:
     """Render messages in as few chunks as fit, the longest ones in less detail where there would be too many.
 
     Args:
         messages: Oldest first.
-        counter: Counts messages.
+        sizes: Their tokens.
+        counter: Counts texts.
         room: Tokens that a chunk may have.
     """
-    pairs = render(messages, Limits())
-    texts = [text for _, text in pairs]
-    costs = [_cost(message, text, counter) for message, text in pairs]
+    rendered = [
+        (text, _cost(message, size, text, counter))
+        for message, size, text in zip(messages, sizes, render(messages, Limits()), strict=True)
+        if text
+    ]
+    texts, costs = [text for text, _ in rendered], [cost for _, cost in rendered]
     if sum(costs) > room * MOST_CHUNKS * PACKING:
         most = _level(costs, int(room * MOST_CHUNKS * PACKING))
         texts = [t if c <= most else shorten(t, len(t) * most // c) for t, c in zip(texts, costs, strict=True)]
@@ -197,9 +233,9 @@ MARK_TOKENS = 8
 """What naming the speaker, and saying what was left out, costs a message."""
 
 
-def _cost(message: BaseMessage, text: str, counter: TokenCounter) -> int:
+def _cost(message: BaseMessage, tokens: int, text: str, counter: TokenCounter) -> int:
     """Return the tokens of a rendered message out of those of the message: counting ten thousand texts anew takes 0.4 s."""
-    tokens, content = counter.message(message), message.content
+    content = message.content
     if isinstance(content, str) and len(content) > len(text):
         return tokens * len(text) // len(content) + MARK_TOKENS
     if tokens > len(text) // 2:

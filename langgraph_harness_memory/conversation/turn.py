@@ -22,7 +22,8 @@ What a front door fills in (`compaction.Turn`): `thread`; `messages` (the state'
 whole memory (`vocabulary.counter_for`); `memory`, one `CompactionMemory` for each thread; `compaction` and `eviction`, the
 settings groups or `None`; `overhead`, `counter.text(system prompt and injected memory) + counter.schemas(tools)`, or `None`
 where it cannot know; `window` and `summary_window` (`vocabulary.window_of`); `reader`, the bound tool that opens evicted
-files; `session_reader` and `log_path`; `flushes` and `waits_for_flush`; `redact`.
+files; `session_reader` and `log_path`; `flushes` and `waits_for_flush`; `redact`; `is_logged`, which saves the log from
+being asked for what it is known to hold.
 
 The performer is given `AppendSessionLog`, `QueueFlush`, `WriteEvicted`, `AskModel(purpose="summary")`, `CallModel` and `Notify`.
 An update is ordinary messages and removals, to be written as they are, in one write. With `history="keep"` updates of
@@ -231,7 +232,7 @@ def _compact(turn: Turn, config: CompactionConfig, draft: _Draft, fires: Due) ->
         outcome = yield from compact(turn, draft.view, fires.tail, config=config, by_rules=True)
     if isinstance(outcome, Folded):
         draft.compactions += 1
-        draft.take(outcome.update)
+        draft.take(outcome.update, view=outcome.view)
     elif outcome.reason:
         return
     yield from _clip_rest(turn, config, draft)

@@ -40,7 +40,9 @@ SLICE_CHARS = 20_000
 class Encoding(Protocol):
     """What is needed of a `tiktoken.Encoding`."""
 
-    def encode_ordinary(self, text: str) -> list[int]: ...
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Return the tokens of a text; nothing in it is taken for a special token."""
+        ...
 
 
 def counter_for(kind: Literal["auto", "estimate"] | Callable[[list[BaseMessage]], int], model: Any) -> TokenCounter:

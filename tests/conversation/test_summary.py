@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langgraph_harness_memory.conversation.rendering import BLOCK_NAMES, Limits, disarm, render, render_message
+from langgraph_harness_memory.conversation.rendering import BLOCK_NAMES, Limits, disarm, render_message
 from langgraph_harness_memory.conversation.summary import (
     MOST_CHUNKS,
     NoSummary,
@@ -104,11 +104,11 @@ def test_media_keep_their_address_and_lose_their_bytes() -> None:
     assert shown == "[user] see\n[image: https://example.org/plan.png]\n[image: image/jpeg]\n[image]\n[file: plan.pdf]"
 
 
-def test_messages_that_say_nothing_are_left_out() -> None:
+def test_messages_that_say_nothing_are_left_out(script: Any) -> None:
     """Summaries go their own way, empty messages nowhere."""
     summary = HumanMessage("earlier", additional_kwargs=marked("summary"))
-    rendered = render([summary, AIMessage(""), HumanMessage("hi"), SystemMessage("note")], Limits())
-    assert [text for _, text in rendered] == ["[user] hi", "[system] note"]
+    prompt = prompt_of(script, [summary, AIMessage(""), HumanMessage("hi"), SystemMessage("note")], prompt="{messages}")
+    assert prompt == "<previous_summary>\nearlier\n</previous_summary>\n\n[user] hi\n\n[system] note"
 
 
 @pytest.mark.parametrize("text", ["a < b", "<div>", "</p>", "List<int>", "x <- y", "<summarys>"])
