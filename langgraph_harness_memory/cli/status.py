@@ -10,6 +10,7 @@ from langgraph_harness_memory.cli.console import Terminal
 from langgraph_harness_memory.cli.guard import guarded
 from langgraph_harness_memory.cli.measuring import Disk, Holding, disk, holding, users
 from langgraph_harness_memory.cli.opening import open_memory
+from langgraph_harness_memory.memory.health import Health
 
 
 @guarded
