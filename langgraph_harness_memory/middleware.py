@@ -93,9 +93,7 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
     state_schema = CompactionState
     transformers: Sequence[Any] = (InternalCallTransformer,)
 
-    def __init__(
-        self, turns: Turns, *, name: str = "SummarizationMiddleware", counts_context: bool = False
-    ) -> None:
+    def __init__(self, turns: Turns, *, name: str = "SummarizationMiddleware", counts_context: bool = False) -> None:
         super().__init__()
         self._turns = turns
         self._name = name
