@@ -135,4 +135,4 @@ def test_background_flush_reaches_no_stream(door: Any, build: Callable[..., Harn
     assert not events
     assert "".join(str(c[0].text) for kind, c in chunks if kind == "messages") == "fine"
     memory.close()
-    assert [type(event).__name__ for event in events] == ["Flushed"]
+    assert [type(event).__name__ for event in events] == ["ModelAsked", "Flushed"]
