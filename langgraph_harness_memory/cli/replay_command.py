@@ -12,7 +12,7 @@ from rich.markup import escape
 from langgraph_harness_memory.agent import create_memory_agent
 from langgraph_harness_memory.cli import options
 from langgraph_harness_memory.cli.console import Bar, Terminal
-from langgraph_harness_memory.cli.guard import NO, guarded
+from langgraph_harness_memory.cli.guard import NO, ending_soon, guarded
 from langgraph_harness_memory.cli.happenings import Happenings
 from langgraph_harness_memory.cli.opening import BY_HAND, choose_model, open_memory
 from langgraph_harness_memory.cli.recorded import RecordedChatModel
@@ -61,7 +61,10 @@ def replay(
     config = _config({k: v for k, v in sizes.items() if v is not None}, max_result_chars, curator)
     happened = Happenings()
     outcomes: list[Replayed] = []
-    with open_memory(workspace, must_exist=False, model=curator, config=config, on_event=happened) as memory:
+    with (
+        ending_soon(),
+        open_memory(workspace, must_exist=False, model=curator, config=config, on_event=happened) as memory,
+    ):
         total = sum(len(c.messages) for c in conversations)
         with terminal.progress("replaying", total) as bar:
             done = 0

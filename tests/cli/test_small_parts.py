@@ -1,6 +1,8 @@
 """The small parts of the command line: times, days, numbers, how a command ends."""
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -43,6 +45,22 @@ def test_a_day_is_read_or_refused():
     assert options.day("2026-04-12", "--since") == date(2026, 4, 12)
     with pytest.raises(SettingError, match="--since='yesterday'"):
         options.day("yesterday", "--since")
+
+
+def test_ctrl_c_ends_a_process_whose_threads_wait_for_ever():
+    """In the time that it is given, with the same status and the same words."""
+    program = (
+        "import os, signal, threading, time\n"
+        "from langgraph_harness_memory.cli.guard import ending_soon\n"
+        "lock = threading.Lock(); lock.acquire()\n"
+        "threading.Thread(target=lock.acquire).start()\n"
+        "with ending_soon(0.5):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(60)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False)
+    assert ran.returncode == 130
+    assert "goes on from there" in ran.stderr
 
 
 @dataclass(frozen=True, slots=True)
