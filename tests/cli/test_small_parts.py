@@ -136,7 +136,7 @@ def test_an_error_is_a_document_with_json(capsys):
 
 def test_every_event_is_told_or_left_out_on_purpose():
     """What a user asked for or should know of has a line."""
-    silent = {"ForkSeen"}
+    silent = {"ForkSeen", "ModelAsked"}
     samples = [
         events.Compacted(messages_before=9, messages_after=3, tokens_before=1_000, tokens_after=10, by_rules=True),
         events.CompactionFailed(reason="r", failures=1),
@@ -152,6 +152,7 @@ def test_every_event_is_told_or_left_out_on_purpose():
         events.Deleted(path="p", reason="r"),
         events.Damaged(path="p", reason="r"),
         events.ForkSeen(),
+        events.ModelAsked(purpose="summary", tokens=9, is_estimate=True, seconds=1.0),
         events.MaintenanceFailed(step="prune", reason="r"),
         events.Degraded(what="w", reason="r"),
     ]
