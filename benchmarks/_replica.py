@@ -70,7 +70,7 @@ def config(*, curates: bool = True) -> MemoryConfig:
     """Compact every few turns, flush in the background; maintenance is its own process."""
     return MemoryConfig(
         compaction=CompactionConfig(trigger_messages=12, keep_messages=4, trigger_tokens=0, trigger_fraction=0),
-        flush=FlushConfig(drain_timeout=timedelta(seconds=120)),
+        flush=FlushConfig(min_new_tokens=0, drain_timeout=timedelta(seconds=120)),
         consolidation=ConsolidationConfig(max_memory_tokens=4_000) if curates else None,
         maintenance=MaintenanceConfig(
             interval=INTERVAL, min_gap=INTERVAL, autostart=False, lease=timedelta(seconds=20)

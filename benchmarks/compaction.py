@@ -105,6 +105,8 @@ def _compacted(messages: list[BaseMessage], *, log: SessionLog, counter: TokenCo
         counter=counter,
         memory=CompactionMemory(),
         compaction=CONFIG,
+        # As in the prebuilt agent, whose channel reads from the summary what it folded.
+        needs_removals=False,
         # As the front doors do: what this process has seen in the log costs a comparison.
         is_logged=lambda message: seen.get(str(message.id)) == _said(message),
     )

@@ -15,6 +15,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,8 @@ def run(conversations: Sequence[Conversation], *, min_new_tokens: int | None) ->
     flush = {} if min_new_tokens is None else {"min_new_tokens": min_new_tokens}
     config = MemoryConfig(
         maintenance=MaintenanceConfig(autostart=False),
-        flush=FlushConfig(mode="inline", **flush),
+        # The recording has no pauses; each conversation is followed by one, as in life.
+        flush=FlushConfig(quiet=timedelta(hours=1), **flush),
         compaction=CompactionConfig(model=curator),
         storage=StorageConfig(fsync=False),
     )
@@ -167,6 +169,7 @@ def run(conversations: Sequence[Conversation], *, min_new_tokens: int | None) ->
         for conversation in conversations:
             before = sum(tokens for _, tokens in curator._spent)
             own, plain = _one(memory, conversation, spent, counter)
+            memory.flush(thread_id=conversation.thread_id)
             inside = sum(tokens for _, tokens in curator._spent) - before
             spent.saved += own + inside < plain
         memory.maintain()

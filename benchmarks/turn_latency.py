@@ -108,7 +108,7 @@ def curator(slow: timedelta) -> ScriptedChatModel:
 
 
 def settings(**groups: Any) -> MemoryConfig:
-    flush = FlushConfig(drain_timeout=timedelta(milliseconds=1))
+    flush = FlushConfig(min_new_tokens=0, drain_timeout=timedelta(milliseconds=1))
     return MemoryConfig(**{"flush": flush, **groups})
 
 

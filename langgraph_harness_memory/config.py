@@ -40,7 +40,7 @@ TokenCounter = Callable[[list[BaseMessage]], int]
 """Counts the tokens of a list of messages, oldest first."""
 
 
-def _check(holds: bool, name: str, value: object, allowed: str) -> None:
+def _check(holds: bool, name: str, value: object, allowed: str) -> None:  # noqa: FBT001  a condition, read with its words
     if not holds:
         raise SettingError.refused(name, value, allowed)
 
@@ -195,8 +195,12 @@ class FlushConfig:
 
     trigger: Literal["always", "never"] | timedelta = "always"
     """At the end of every run, never (compaction still flushes what it folds), or at most once per this gap and thread."""
-    min_new_tokens: int = 0
-    """Wait until this many estimated tokens are new; 0 = do not wait. What waits stays unmarked, so it is flushed once all the same."""
+    min_new_tokens: int = 2_000
+    """Background only: wait until this many estimated tokens are new, so that short turns share one call (one call a turn
+    cost six times what the agent itself did on recorded chats, `python -m benchmarks cost`); 0 = do not wait. What waits
+    stays unmarked and is flushed once all the same: after `quiet`, before it is folded, on close, or by a tick."""
+    quiet: timedelta = timedelta(seconds=60)
+    """Time without a new turn after which a thread is flushed however little is new."""
     sources: frozenset[str] = frozenset({"user", "assistant"})
     """Whose words are sources of facts: `user`, `assistant`, `tool` for every tool, or `tool:<name>` for one. Tool output is left
     out since it is the way in for text that asks to be remembered."""
@@ -225,6 +229,7 @@ class FlushConfig:
         _check_count("flush", "min_new_tokens", self.min_new_tokens)
         _check_count("flush", "max_input_tokens", self.max_input_tokens, least=500)
         _check_duration("flush", "timeout", self.timeout)
+        _check_duration("flush", "quiet", self.quiet)
         _check_duration("flush", "drain_timeout", self.drain_timeout)
         object.__setattr__(self, "sources", frozenset(self.sources))
         for source in self.sources:

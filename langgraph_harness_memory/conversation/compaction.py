@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_harness_memory.config import CompactionConfig, ToolResultEvictionConfig
 from langgraph_harness_memory.conversation.cutoff import Cut, Tail, cut
-from langgraph_harness_memory.conversation.folding import apply_update, fold_key, fold_update
+from langgraph_harness_memory.conversation.folding import fold_key, fold_update
 from langgraph_harness_memory.conversation.memory import CompactionMemory
 from langgraph_harness_memory.conversation.summary import NoSummary, Summary, SummarySettings, summarise, summary_text
 from langgraph_harness_memory.conversation.tokens import TokenCounter
@@ -69,6 +69,9 @@ class Turn:
     """Puts placeholders for secrets into what the summary model sees and says."""
     is_logged: Callable[[BaseMessage], bool] = nowhere
     """Tells of a message, as it is, whether it is known to stand in the session log; what is not known is asked of the log."""
+    needs_removals: bool = True
+    """The messages channel is not known to be `memory_messages`, which reads from a summary what it folded; making a removal
+    for each of 10 000 messages takes longer than all else of a compaction."""
     in_state: frozenset[str] | None = None
     """Ids of the messages that stand in the state and can be updated there; `None` = all that have an id."""
 
@@ -214,6 +217,7 @@ def _fold(
         by_rules=summary.by_rules,
         facts={"messages_after": len(left) + 1, "tokens_after": after},
         key=turn.memory.paid_key,
+        removals=turn.needs_removals,
     )
     yield from notify(
         Compacted(
@@ -226,5 +230,5 @@ def _fold(
             by_rules=summary.by_rules,
         )
     )
-    # The summary alone says what it folded; the removals are for `add_messages`.
-    return Folded(view=apply_update(view, update[:1]), update=update if is_logged else [])
+    first = choice.folded[0]
+    return Folded(view=[*left[:first], update[0], *left[first:]], update=update if is_logged else [])

@@ -41,6 +41,7 @@ def fold_update(
     by_rules: bool,
     facts: dict[str, Any],
     key: str | None = None,
+    removals: bool = True,
 ) -> list[BaseMessage]:
     """Build the update that puts a summary in the place of messages.
 
@@ -51,9 +52,10 @@ def fold_update(
         by_rules: No model wrote it.
         facts: More JSON values for the marker.
         key: Their `fold_key`; `None` = not computed yet.
+        removals: The channel does not read from the summary what it folded.
 
     Returns:
-        The summary, then a removal for each other folded message.
+        The summary, then, where it is needed, a removal for each other folded message.
     """
     key = fold_key(folded) if key is None else key
     ids = [str(message.id) for message in folded]
@@ -77,6 +79,8 @@ def fold_update(
             ),
         },
     )
+    if not removals:
+        return [summary]
     removal = RemoveMessage(id=ids[0], additional_kwargs=marked("summary", key=key, removed=True))
     return [summary, *(removal.model_copy(update={"id": i}) for i in ids[1:])]
 

@@ -20,6 +20,8 @@ from langgraph_harness_memory.steps import AskModel, Failed, Steps, ask_model, n
 
 REFERENCE_SHARE = 0.3
 """Part of a call's budget that `MEMORY.md` and today's log may take; the conversation has the rest."""
+LEAST_REFERENCE = 400
+"""Tokens of it that are shown beside the shortest stretch."""
 SAME_MATTER = 0.3
 """Likeness from which two lines speak of the same matter."""
 
@@ -69,7 +71,8 @@ def extract(desk: Desk, batch: Sequence[Said], known: Known, *, said_at: datetim
 
 def _ask(desk: Desk, said: Sequence[Said], known: Known, *, with_repeated: bool) -> Steps[tuple[str, ...] | Failed]:
     """Ask for the facts of words of one provenance, in several calls where one message is longer than a call may be."""
-    memory, log = _reference(desk.settings, known, with_repeated=with_repeated)
+    new = sum(estimate_tokens(part.text) for part in said)
+    memory, log = _reference(desk.settings, known, new=new, with_repeated=with_repeated)
     facts: list[str] = []
     for piece in _pieces(said, room(desk.settings)):
         request = flush_request(piece, at=desk.at, memory=memory, log=[*log, *facts[-20:]], prompt=desk.settings.prompt)
@@ -106,9 +109,12 @@ def _chunks(said: Said, budget: int) -> Iterator[Said]:
     yield replace(said, text=rest)
 
 
-def _reference(settings: FlushConfig, known: Known, *, with_repeated: bool) -> tuple[str, tuple[str, ...]]:
-    """Return `MEMORY.md` and the end of today's log, cut to their share; words of tools only beside words of tools."""
-    budget = int(settings.max_input_tokens * REFERENCE_SHARE)
+def _reference(settings: FlushConfig, known: Known, *, new: int, with_repeated: bool) -> tuple[str, tuple[str, ...]]:
+    """Return `MEMORY.md` and the end of today's log, cut to their share; words of tools only beside words of tools.
+
+    The reference is no longer than what it is for: beside a short stretch it cost five times the stretch itself.
+    """
+    budget = min(int(settings.max_input_tokens * REFERENCE_SHARE), max(LEAST_REFERENCE, new))
     memory = memory_md.cut(known.memory, budget * 2)
     log: list[str] = []
     left = budget - estimate_tokens(memory)

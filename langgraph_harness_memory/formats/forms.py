@@ -18,7 +18,10 @@ a message cut to fit, the injected memory block, a result invented so that the r
 
 def form_of(message: BaseMessage) -> FormKind | None:
     """Say which form of ours a message is; `None` for an original."""
-    marker = message.additional_kwargs.get(MARKER)
+    facts = message.additional_kwargs
+    if not facts:  # asked several times of each of thousands of messages
+        return None
+    marker = facts.get(MARKER)
     return marker.get("form") if isinstance(marker, dict) else None
 
 

@@ -27,7 +27,7 @@ from langgraph_harness_memory.maintenance.report import (
     TickState,
 )
 from langgraph_harness_memory.maintenance.retention import expire
-from langgraph_harness_memory.maintenance.throttle import change_state, known_tenants
+from langgraph_harness_memory.maintenance.throttle import change_state, known_tenants, read_state
 from langgraph_harness_memory.performers import Performer, Teller
 from langgraph_harness_memory.sessions.log import SessionInfo, SessionLog
 from langgraph_harness_memory.steps import Failed, Steps, now
@@ -140,16 +140,24 @@ def consolidate_now(upkeep: Upkeep, tenant: str | None, settings: ConsolidationC
     """Consolidate one tenant's memory and note it for the throttle.
 
     A request stays noted until a consolidation that began after it went well, so that a failing model is asked again
-    after the gap and a crash loses no request.
+    after the gap and a crash loses no request. One that found nothing to merge asked no model and does not count: what is
+    flushed a moment later would wait half an hour for it.
     """
     at = yield from now()
+    before = yield from read_state(tenant)
     yield from change_state(tenant, lambda state: dataclasses.replace(state, consolidated_at=at))
     report = yield from consolidate(
         tenant, settings=settings, screening=upkeep.screening, review=upkeep.config.privacy.review
     )
     if report.failed is None:
         yield from change_state(tenant, lambda state: _served(state, at))
+        if not report.merged:
+            yield from change_state(tenant, lambda state: _uncounted(state, at, before.consolidated_at))
     return report
+
+
+def _uncounted(state: MaintenanceState, at: datetime, before: datetime | None) -> MaintenanceState:
+    return dataclasses.replace(state, consolidated_at=before) if state.consolidated_at == at else state
 
 
 def _served(state: MaintenanceState, at: datetime) -> MaintenanceState:

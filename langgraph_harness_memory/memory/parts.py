@@ -202,6 +202,7 @@ class Parts:
     def now(self, entry: Flush) -> FlushReport:
         """Flush a thread now."""
         report = drive(self._flush_rule(entry), self._flusher(entry).perform)
+        self._wait_for_more(entry, report)
         self.meter.write()
         self.scheduler.wake()
         return report
@@ -211,6 +212,11 @@ class Parts:
         report = await adrive(self._flush_rule(entry), self._flusher(entry).aperform)
         self.scheduler.wake()
         return report
+
+    def _wait_for_more(self, entry: Flush, report: FlushReport) -> None:
+        """Flush what is too little for a call of its own once its thread has gone quiet."""
+        if report.waiting and self.config.flush is not None:
+            self.queue.soon(dataclasses.replace(entry, everything=True), self.now, after=self.config.flush.quiet)
 
     def _flusher(self, entry: Flush) -> Performer:
         return self.acting.for_caller(Caller(model=entry.model or self._agent, run_id=entry.run_id))

@@ -4,6 +4,7 @@ Nothing depends on it: what is queued and never done stands unmarked in the sess
 """
 
 import contextvars
+import dataclasses
 import logging
 import os
 import threading
@@ -74,21 +75,25 @@ class FlushQueue:
         self._workers = 0
         self._draining = 0
 
-    def soon(self, entry: Flush, work: Work) -> None:
+    def soon(self, entry: Flush, work: Work, *, after: timedelta | None = None) -> None:
         """Queue a flush; a thread that waits already is not queued twice.
 
         Args:
             entry: What is to be flushed.
             work: Does it; it sees the context variables of the caller, but not the caller's run: its model calls belong
                 to no stream.
+            after: Only when nothing else was queued for the thread until then; `None` = as soon as the run that asks is over.
         """
         if os.getpid() != self._process:  # a fork inherits the queue and no worker; the parent flushes what it queued
             self._begin()
+        delay = GRACE_SECONDS if after is None else after.total_seconds()
+        new = _Queued(entry, work, contextvars.copy_context(), time.monotonic() + delay)
         with self._changed:
             waiting = self._waiting.get(entry.thread)
-            if waiting is None or (entry.everything and not waiting.entry.everything):
-                due = time.monotonic() + GRACE_SECONDS if waiting is None else waiting.due
-                self._waiting[entry.thread] = _Queued(entry, work, contextvars.copy_context(), due)
+            if waiting is None:
+                self._waiting[entry.thread] = new
+            elif after is None and (new.due < waiting.due or (entry.everything and not waiting.entry.everything)):
+                self._waiting[entry.thread] = dataclasses.replace(new, due=min(new.due, waiting.due))
             if self._workers < min(WORKERS, len(self._waiting) + len(self._running)):
                 self._workers += 1
                 threading.Thread(target=self._work, daemon=True, name="harness-memory-flush").start()

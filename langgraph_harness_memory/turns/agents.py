@@ -27,6 +27,8 @@ class Agent:
     """What is bound to it; `None` = not known here."""
     system: SystemMessage | None = None
     """Its system prompt, as far as it is no message of the state."""
+    needs_removals: bool = True
+    """Its messages channel is not known to be `memory_messages`."""
 
     @property
     def chat_model(self) -> BaseChatModel | None:

@@ -218,6 +218,7 @@ class Turns:
             redact=self._redact,
             is_logged=self._seen_in_log(thread),
             in_state=in_state,
+            needs_removals=agent.needs_removals,
         )
 
     def is_due(self, agent: Agent, messages: Sequence[BaseMessage]) -> bool:
@@ -308,7 +309,8 @@ class Turns:
         flush = self.config.flush
         if flush is None or not self._is_due(thread, flush.trigger) or not self._may_flush(thread):
             return
-        yield from queue_flush(thread, wait=flush.mode == "inline", everything=False)
+        is_inline = flush.mode == "inline"
+        yield from queue_flush(thread, wait=is_inline, everything=is_inline)
 
     def _may_flush(self, thread: ThreadRef) -> bool:
         return not thread.namespace or (self.config.flush is not None and self.config.flush.subagents)

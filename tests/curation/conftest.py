@@ -292,7 +292,12 @@ class Disk:
 
     def flush(self, thread="t1", *, tenant=None, everything=True, **settings):
         ref = ThreadRef(thread_id=thread, tenant=tenant)
-        rule = flush(ref, settings=FlushConfig(**settings), screening=self.screening, everything=everything)
+        rule = flush(
+            ref,
+            settings=FlushConfig(**{"min_new_tokens": 0, **settings}),
+            screening=self.screening,
+            everything=everything,
+        )
         return self.run(rule)
 
     def consolidate(self, *, tenant=None, **settings):

@@ -32,7 +32,12 @@ def users(request):
 
 
 def run(world, thread, *, screening=None, everything=False, **settings) -> FlushReport:
-    rule = flush(thread, settings=FlushConfig(**settings), screening=screening or Screening(), everything=everything)
+    rule = flush(
+        thread,
+        settings=FlushConfig(**{"min_new_tokens": 0, **settings}),
+        screening=screening or Screening(),
+        everything=everything,
+    )
     return world.run(rule)
 
 

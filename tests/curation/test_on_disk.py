@@ -322,7 +322,7 @@ async def test_the_same_rules_run_on_the_event_loop(disk):
     one = disk(model=users)
     heard(one, "My partner is called Zebulon", "I live in Oslo")
     perform, at = one.performer.aperform, ThreadRef(thread_id="t1")
-    flushed = await adrive(flush(at, settings=FlushConfig(), screening=one.screening), perform)
+    flushed = await adrive(flush(at, settings=FlushConfig(min_new_tokens=0), screening=one.screening), perform)
     merged = await adrive(consolidate(None, settings=ConsolidationConfig(), screening=one.screening), perform)
     assert (flushed.facts, merged.merged) == (2, 2)
     report = await adrive(forget(None, Target(query="Zebulon"), key="ab" * 16, backups=True), perform)
@@ -344,7 +344,7 @@ async def test_a_cancelled_flush_marks_nothing(disk):
 
     one = disk(model=slow)
     heard(one, "I live in Oslo")
-    rule = flush(ThreadRef(thread_id="t1"), settings=FlushConfig(), screening=one.screening)
+    rule = flush(ThreadRef(thread_id="t1"), settings=FlushConfig(min_new_tokens=0), screening=one.screening)
     running = asyncio.create_task(adrive(rule, one.performer.aperform))
     await asked.wait()
     running.cancel()
