@@ -52,7 +52,7 @@ def test_a_quiet_thread_is_flushed_however_little_is_new(build: Callable[..., Ha
 def test_a_new_turn_begins_the_quiet_anew(build: Callable[..., HarnessMemory]) -> None:
     """A conversation that goes on is not flushed in the middle of it, turn by turn."""
     memory, model = built(build, quiet=timedelta(seconds=30))
-    talk(memory, 6)
+    talk(memory, 3)
     time.sleep(0.5)
     assert model.calls == 0
     memory.close()
