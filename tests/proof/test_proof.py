@@ -68,7 +68,7 @@ def test_a_broken_promise_is_seen() -> None:
             for n in range(2):
                 life.turn(open_agent(memory), "t1", f"a{n}")
         workspace = life.root / "parent" / "workspace"
-        (log,) = [p for p in workspace.glob("memory/2*.md")]
+        (log,) = list(workspace.glob("memory/2*.md"))
         log.write_text(log.read_text() + "- Codeword t1-a0 belongs to itema0.\n")
         life.acknowledged["t1"].append("id-never-logged")
         life.forgotten.add("t1-a1")
