@@ -254,7 +254,8 @@ def test_consolidation_runs_on_no_turns_thread(tmp_path: Path) -> None:
             return MEMORY
         return FACT
 
-    config = MemoryConfig(flush=FlushConfig(mode="inline"))
+    # A short gap: where the first tick comes before the flush, the next one does not wait half an hour.
+    config = MemoryConfig(flush=FlushConfig(mode="inline"), maintenance=MaintenanceConfig(min_gap=timedelta(seconds=1)))
     model = ScriptedChatModel(script=[curate], repeat=True)
     with HarnessMemory(tmp_path / "w" / "memory", model=model, config=config) as memory:
         agent = create_memory_agent(says("fine"), memory=memory)
