@@ -20,10 +20,13 @@ from langgraph_harness_memory.cli.guard import guarded
 from langgraph_harness_memory.cli.happenings import Happenings
 from langgraph_harness_memory.cli.offline import OfflineChatModel
 from langgraph_harness_memory.cli.opening import choose_model, open_memory, tenant_workspace
-from langgraph_harness_memory.config import MemoryConfig
+from langgraph_harness_memory.config import FlushConfig, MemoryConfig
 from langgraph_harness_memory.errors import HarnessMemoryError
 from langgraph_harness_memory.memory import HarnessMemory
 from langgraph_harness_memory.workspace import read_text
+
+WATCHED = MemoryConfig(flush=FlushConfig(min_new_tokens=0))
+"""Who chats in a terminal watches what is remembered, so that a turn is not kept waiting for more."""
 
 HELP = """[bold]/memory[/]          show MEMORY.md
 [bold]/search WORDS[/]    find lines of the memory
@@ -53,7 +56,7 @@ def chat(
     # What happens in the background is told between two lines, never in the middle of an answer.
     waiting: deque[str] = deque()
     happened = Happenings(waiting.append)
-    with open_memory(workspace, must_exist=False, model=talker, config=MemoryConfig(), on_event=happened) as memory:
+    with open_memory(workspace, must_exist=False, model=talker, config=WATCHED, on_event=happened) as memory:
         thread_id = thread or f"chat-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
         seat = Seat(terminal, memory, talker or OfflineChatModel(), thread_id=thread_id, user=user)
         name = "offline, by rules" if talker is None else (model or "the model of the environment")

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import time
 
 import pytest
@@ -16,6 +17,21 @@ from langgraph_harness_memory.workspace.local import LocalWorkspace
 pytestmark = pytest.mark.timeout(180)
 
 
+SCREENS = []
+"""Commands that have not ended."""
+
+
+@pytest.fixture(autouse=True)
+def no_command_left():
+    """A test that fails leaves no command behind."""
+    yield
+    for screen in SCREENS:
+        os.kill(screen.pid, signal.SIGKILL)
+        os.waitpid(screen.pid, 0)
+        os.close(screen.terminal)
+    SCREENS.clear()
+
+
 class Screen:
     """A pseudo-terminal with the command in it."""
 
@@ -25,6 +41,7 @@ class Screen:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.execve(line[0], [*line, "chat", *map(str, arguments)], environment)
+        SCREENS.append(self)
         self.seen = ""
 
     def wait_for(self, pattern, seconds=60):
@@ -48,6 +65,7 @@ class Screen:
     def end(self):
         """Wait for the command's end and return its exit status."""
         _, status = os.waitpid(self.pid, 0)
+        SCREENS.remove(self)
         os.close(self.terminal)
         return os.waitstatus_to_exitcode(status)
 
