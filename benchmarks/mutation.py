@@ -43,8 +43,20 @@ only_mutate = ["{package}/{room}/*"]
 do_not_mutate_patterns = ["logger\\\\."]
 pytest_add_cli_args_test_selection = {tests}
 pytest_add_cli_args = {arguments}
-also_copy = ["benchmarks", "README.md"]
+also_copy = ["benchmarks", "README.md", "conftest.py"]
 """
+
+FORGETFUL = '''"""Empties the caches of the package before the tests of a mutant, which would else see what the original said."""
+
+import functools
+import gc
+
+
+def pytest_sessionstart(session):
+    for held in gc.get_objects():
+        if isinstance(held, functools._lru_cache_wrapper) and (held.__module__ or "").startswith("{package}"):
+            held.cache_clear()
+'''
 
 NOTICED = ("killed", "timeout", "segfault", "suspicious", "caught by type check")
 UNREACHED = "no tests"
@@ -100,6 +112,7 @@ def _copied(room: str, folder: Path) -> Path:
     (folder / "pyproject.toml").write_text(
         (ROOT / "pyproject.toml").read_text(encoding="utf-8") + settings, encoding="utf-8"
     )
+    (folder / "conftest.py").write_text(FORGETFUL.format(package=PACKAGE), encoding="utf-8")
     return folder
 
 
