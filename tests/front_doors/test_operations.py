@@ -102,3 +102,19 @@ def test_health_names_what_waits(memory, call) -> None:
 
     memory.sessions.append(ThreadRef(thread_id="t1", tenant=None), said("I live in Oslo."))
     assert call(memory, "health").oldest_unflushed_at is not None
+
+
+def test_the_change_log_says_what_was_done_and_never_what_was_forgotten(memory, call) -> None:
+    """A forget is on record by its count, and a restore by its version."""
+    call(memory, "flush", said("We decided to use Alembic for the database migration."), "t1")
+    call(memory, "consolidate")
+    call(memory, "flush", said("My sister Nora plays the cello."), "t2")
+    call(memory, "consolidate")
+    assert call(memory, "forget", "cello").lines >= 2
+    call(memory, "restore", call(memory, "versions")[-1].name)
+    log = text_of(memory, "memory/CHANGES.md")
+    titles = [line for line in log.splitlines() if line.startswith("## ")]
+    assert [title for title in titles if "forget" in title]
+    assert [title for title in titles if "restore of" in title]
+    assert len([title for title in titles if "consolidation" in title]) == 2
+    assert "cello" not in log
