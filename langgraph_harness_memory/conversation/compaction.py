@@ -88,6 +88,10 @@ class Turn:
 
     def held(self, view: Sequence[BaseMessage]) -> frozenset[int]:
         """Return the places of messages that cannot be folded."""
+        if self.in_state is None:  # of ten thousand messages next to none bears a marker
+            return frozenset(
+                place for place, m in enumerate(view) if m.id is None or (m.additional_kwargs and self.is_held(m))
+            )
         return frozenset(place for place, message in enumerate(view) if self.is_held(message))
 
     def is_held(self, message: BaseMessage) -> bool:
@@ -150,7 +154,8 @@ def compact(
     if turn.flushes and config.flush_before_compact and is_logged:
         # A flush that cannot be queued is made up for: what is logged and unmarked is found by the next one.
         yield from queue_flush(turn.thread, wait=turn.waits_for_flush)
-    sizes = [ledger.between(place, place + 1) for place in choice.folded]
+    sums = ledger.sums
+    sizes = [sums[place + 1] - sums[place] for place in choice.folded]
     summary = yield from _summary(turn, folded, sizes, config, by_rules=by_rules, needs_room=needs_room)
     if isinstance(summary, NoSummary):
         return Kept(reason=summary.reason)

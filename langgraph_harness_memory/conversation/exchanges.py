@@ -49,14 +49,17 @@ def exchanges(messages: Sequence[BaseMessage]) -> list[Exchange]:
     waiting: dict[str, list[int]] = {}
     results: dict[int, list[int]] = {}
     pending: dict[int, set[str]] = {}
+    last_reply = -1
     for index, message in enumerate(messages):
-        if message.type == "ai":
+        kind = message.type
+        if kind == "ai":
+            last_reply = index
             ids = call_ids(message)
             if ids:
                 results[index], pending[index] = [], set(ids)
                 for identifier in ids:
                     waiting.setdefault(identifier, []).append(index)
-        elif message.type == "tool":
+        elif kind == "tool":
             identifier = getattr(message, "tool_call_id", "") or ""
             asked = waiting.get(identifier)
             if asked:
@@ -64,7 +67,6 @@ def exchanges(messages: Sequence[BaseMessage]) -> list[Exchange]:
                 results[start].append(index)
                 pending[start].discard(identifier)
     past = len(messages) + 1
-    last_reply = max((index for index, message in enumerate(messages) if message.type == "ai"), default=-1)
     found = []
     for start, places in results.items():
         is_pending = bool(pending[start]) and start == last_reply

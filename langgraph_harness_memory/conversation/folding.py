@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
 from langgraph_harness_memory.formats.forms import MARKER, form_of, marked
 
@@ -28,8 +28,11 @@ KEPT_KEYS = 20
 
 
 def fold_key(messages: Iterable[BaseMessage]) -> str:
-    """Return a name for what a summary stands for: a hash of the folded messages' ids, texts and calls."""
-    parts = [f"{m.id}\0{m.content}\0{m.tool_calls if isinstance(m, AIMessage) else ''}" for m in messages]
+    """Return a name for what a summary stands for: a hash of the folded messages' ids and texts.
+
+    Calls are left out: what changes them under the same id and text is our own truncation, and the summary stays true.
+    """
+    parts = [f"{m.id}\0{m.content}" for m in messages]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -87,7 +90,7 @@ def fold_update(
 
 def fold_facts(message: BaseMessage) -> dict[str, Any] | None:
     """Return the marker of a summary that says what it folded; `None` for any other message."""
-    if isinstance(message, RemoveMessage) or form_of(message) != "summary":
+    if not message.additional_kwargs or isinstance(message, RemoveMessage) or form_of(message) != "summary":
         return None
     facts: dict[str, Any] = message.additional_kwargs[MARKER]
     return facts if isinstance(facts.get("folded"), list) else None

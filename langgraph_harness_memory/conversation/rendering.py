@@ -57,15 +57,17 @@ def render(messages: Sequence[BaseMessage], limits: Limits) -> list[str]:
 
 def render_message(message: BaseMessage, limits: Limits) -> str:
     """Render one message; an empty string where it says nothing."""
-    if message.type == "tool":
+    kind, content = message.type, message.content
+    said = content if type(content) is str else _said(message)
+    if kind == "tool":
         name = message.name or "tool"
         status = " (error)" if getattr(message, "status", "") == "error" else ""
-        return disarm(f"[result of {name}{status}] {shorten(_said(message), limits.result)}")
-    parts = [shorten(_said(message), limits.said)]
-    if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
-        parts += [_call(call, limits.arguments) for call in [*message.tool_calls, *message.invalid_tool_calls]]
-    text = "\n".join(part for part in parts if part)
-    return disarm(f"[{ROLES.get(message.type, message.type)}] {text}") if text else ""
+        return disarm(f"[result of {name}{status}] {shorten(said, limits.result)}")
+    text = said if len(said) <= limits.said else shorten(said, limits.said)
+    if kind == "ai" and isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+        calls = [_call(call, limits.arguments) for call in [*message.tool_calls, *message.invalid_tool_calls]]
+        text = "\n".join([text, *calls] if text else calls)
+    return disarm(f"[{ROLES.get(kind, kind)}] {text}") if text else ""
 
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system"}

@@ -213,12 +213,12 @@ def chunked(messages: Sequence[BaseMessage], sizes: Sequence[int], *, counter: T
         counter: Counts texts.
         room: Tokens that a chunk may have.
     """
-    rendered = [
-        (text, _cost(message, size, text, counter))
-        for message, size, text in zip(messages, sizes, render(messages, Limits()), strict=True)
-        if text
-    ]
-    texts, costs = [text for text, _ in rendered], [cost for _, cost in rendered]
+    texts: list[str] = []
+    costs: list[int] = []
+    for message, size, text in zip(messages, sizes, render(messages, Limits()), strict=True):
+        if text:
+            texts.append(text)
+            costs.append(_cost(message, size, text, counter))
     if sum(costs) > room * MOST_CHUNKS * PACKING:
         most = _level(costs, int(room * MOST_CHUNKS * PACKING))
         texts = [t if c <= most else shorten(t, len(t) * most // c) for t, c in zip(texts, costs, strict=True)]
