@@ -29,7 +29,13 @@ TESTS = {
     "conversation": ["tests/conversation", "tests/state"],
     "curation": ["tests/curation", "tests/extractor", "tests/redaction"],
     "sessions": ["tests/sessions"],
-    "formats": ["tests/formats", "tests/sessions", "tests/maintenance/test_due.py", "tests/curation/test_on_disk.py"],
+    "formats": [
+        "tests/formats",
+        "tests/sessions",
+        "tests/maintenance/test_due.py",
+        "tests/curation/test_on_disk.py",
+        "tests/operable",
+    ],
 }
 """The tests that stand for a room."""
 

@@ -17,12 +17,15 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph_harness_memory.formats import (
     chat_messages,
     checkpoint_log,
+    claude_code,
     daily_log,
     foreign_memories,
     maintenance_state,
     messages,
     plain,
     session_log,
+    tombstones,
+    usage,
 )
 
 AT = datetime(2026, 4, 12, 3, 53, tzinfo=timezone(timedelta(hours=8)))
@@ -429,3 +432,41 @@ def test_moments_are_kept_in_utc() -> None:
     state = maintenance_state.parse(maintenance_state.render(maintenance_state.MaintenanceState(ticked_at=AT)))
     assert state.ticked_at == AT
     assert state.ticked_at.tzinfo == UTC
+
+
+def test_tombstones_hold_hashes_and_nothing_of_what_was_forgotten() -> None:
+    """A stone of a query says so; both read back as they were."""
+    stones = tombstones.Tombstones(key="cd" * 16).with_stone(["likes", "tea"], at=AT)
+    stones = stones.with_stone(["nuts"], at=AT, said_before=True)
+    text = tombstones.render(stones)
+    line, query = ({"at": AT.isoformat(), "words": sorted(stone.words)} for stone in stones.stones)
+    assert json.loads(text) == {"v": 1, "key": "cd" * 16, "stones": [line, {**query, "said_before": True}]}
+    assert "tea" not in text
+    assert tombstones.parse(text) == stones
+
+
+def test_a_call_of_anthropics_without_an_id_gets_one() -> None:
+    (message,) = chat_messages.read_message(
+        {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {"a": 1}}]}
+    )
+    assert [(call["id"], call["name"], call["args"]) for call in message.tool_calls] == [("call_0", "f", {"a": 1})]
+
+
+@pytest.mark.parametrize(
+    ("record", "session"),
+    [
+        ({"sessionId": "s"}, "s"),
+        ({}, ""),
+        ({"sessionId": "s", "isSidechain": True}, "s/sidechain"),
+        ({"sessionId": "s", "isSidechain": True, "agentId": "a1"}, "s/a1"),
+        ({"sessionId": "s", "isSidechain": False, "agentId": "a1"}, "s"),
+    ],
+)
+def test_a_line_of_claude_code_names_its_conversation(record, session) -> None:
+    """A sub-agent's conversation is one of its own."""
+    assert claude_code.session_of(record) == session
+
+
+def test_what_was_spent_is_summed_field_by_field() -> None:
+    one, two = usage.Spent(calls=1, failures=2, tokens=30), usage.Spent(calls=10, failures=20, tokens=300)
+    assert one.plus(two) == usage.Spent(calls=11, failures=22, tokens=330)
