@@ -52,16 +52,25 @@ pytest_add_cli_args = {arguments}
 also_copy = ["benchmarks", "README.md", "conftest.py"]
 """
 
-FORGETFUL = '''"""Empties the caches of the package before the tests of a mutant, which would else see what the original said."""
+FORGETFUL = '''"""Empties the caches of the package before each test, which would else see what the original said.
+
+Also tells which test reaches a function whose answer is cached: not only the first one that asked.
+"""
 
 import functools
 import gc
 
+CACHES = []
 
-def pytest_sessionstart(session):
-    for held in gc.get_objects():
-        if isinstance(held, functools._lru_cache_wrapper) and (held.__module__ or "").startswith("{package}"):
-            held.cache_clear()
+
+def pytest_collection_finish(session):
+    held = (each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper))
+    CACHES[:] = [each for each in held if (each.__module__ or "").startswith("{package}")]
+
+
+def pytest_runtest_setup(item):
+    for each in CACHES:
+        each.cache_clear()
 '''
 
 NOTICED = ("killed", "timeout", "segfault", "suspicious", "caught by type check")
