@@ -14,6 +14,7 @@ import logging
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -55,6 +56,7 @@ class Database:
         self._guard = threading.RLock()
         self._writing = threading.RLock()
         self._pid = os.getpid()
+        self._left_open = weakref.finalize(self, _close_own, self._idle, self._pid)
         self._abandoned: list[sqlite3.Connection] = []
         self._identity: tuple[int, int] | None = None
         self.epoch = 0
@@ -158,6 +160,8 @@ class Database:
             self._abandoned += self._idle
             self._idle = []
             self._pid = os.getpid()
+            self._left_open.detach()
+            self._left_open = weakref.finalize(self, _close_own, self._idle, self._pid)
             self.epoch += 1
 
     @contextmanager
@@ -203,6 +207,14 @@ class Database:
         if self._identity is not None and _identity(self.path) != self._identity:
             log.warning("the index %s was replaced or removed; it is opened anew", self.path)
             self._forget()
+
+
+def _close_own(connections: list[sqlite3.Connection], pid: int) -> None:
+    """Close what an index that nobody closed left open: since Python 3.13 SQLite warns of it."""
+    if pid == os.getpid():
+        for db in connections:
+            with suppress(sqlite3.Error):
+                db.close()
 
 
 def _connect(path: str) -> sqlite3.Connection:
