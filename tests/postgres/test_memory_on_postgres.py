@@ -241,7 +241,8 @@ def test_leaving_closes_what_was_opened(postgres_url, schema):
     asyncio.run(use())
     with HarnessMemory(url, model=ExtractiveChatModel()) as memory:
         create_memory_agent(model(), memory=memory).invoke(say("I prefer coffee."), config())
-    with psycopg.connect(postgres_url) as connection:
+    # One transaction sees one snapshot of the activity, however often it asks.
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
         query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
         until = time.monotonic() + 5
         while connection.execute(query, [schema]).fetchone() != (0,):
