@@ -71,7 +71,11 @@ def create_memory_agent(
         output_schema=_shown(_with_response(state_schema or MemoryState, response_format is not None)),
     )
     executor = ToolNode(own) if own else None
-    entry, entries = _add_beginning(graph, memory, model=runnable, tools=bound, prompt=prompt)
+    # The reducer of our own state reads from a summary what it folded.
+    needs_removals = state_schema is not None
+    entry, entries = _add_beginning(
+        graph, memory, model=runnable, tools=bound, prompt=prompt, needs_removals=needs_removals
+    )
     graph.add_conditional_edges(START, entry, entries)
     last = _add_end(graph, memory, model=runnable, prompt=prompt, response_format=response_format)
     # Without a compaction node, a step's results together are evicted before the model sees them.
@@ -97,12 +101,21 @@ def create_memory_agent(
 
 
 def _add_beginning(
-    graph: Any, memory: HarnessMemory, *, model: Runnable[Any, Any], tools: Sequence[Any], prompt: SystemMessage | None
+    graph: Any,
+    memory: HarnessMemory,
+    *,
+    model: Runnable[Any, Any],
+    tools: Sequence[Any],
+    prompt: SystemMessage | None,
+    needs_removals: bool,
 ) -> tuple[Callable[[Any], str], list[str]]:
     """Add what comes before the model, and return how to get there and where that may lead."""
     if memory.config.compaction is None:
         return (lambda _: "model"), ["model"]
-    graph.add_node("compaction", memory.compaction_node(model=model, tools=tools, system_prompt=prompt))
+    graph.add_node(
+        "compaction",
+        memory.compaction_node(model=model, tools=tools, system_prompt=prompt, needs_removals=needs_removals),
+    )
     graph.add_edge("compaction", "model")
     is_due = memory.compaction_is_due(model=model, tools=tools, system_prompt=prompt)
     return (lambda state: "compaction" if is_due(state) else "model"), ["compaction", "model"]

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -225,6 +226,7 @@ class HarnessMemory(Operations):
         system_prompt: SystemMessage | str | None = None,
         messages_key: str = "messages",
         view_key: str | None = None,
+        needs_removals: bool = True,
     ) -> Runnable[Any, Any]:
         """Return the node that keeps a conversation small; it stands before the model.
 
@@ -234,8 +236,9 @@ class HarnessMemory(Operations):
             system_prompt: What is sent before the messages, so that it is counted; `None` = nothing.
             messages_key: The state's messages.
             view_key: A second key that takes what the model should see (`llm_input_messages`); `None` = none.
+            needs_removals: `False` where the messages channel is `memory_messages`, which reads from a summary what it folded.
         """
-        agent = self._agent(model, tools, system_prompt)
+        agent = replace(self._agent(model, tools, system_prompt), needs_removals=needs_removals)
         return nodes.compaction_node(self._turns, agent, key=messages_key, view_key=view_key)
 
     def compaction_is_due(
