@@ -39,8 +39,9 @@ TESTS = {
 }
 """The tests that stand for a room."""
 
-SLOW = ["tests/sessions/test_processes.py", "tests/sessions/test_machine.py"]
-"""Tests that mostly wait for other processes or walk at random; they only confirm what others show."""
+SLOW = ["tests/sessions/test_processes.py", "tests/sessions/test_machine.py", "tests/extractor/test_hostile.py"]
+"""Tests that mostly wait for other processes, walk at random or measure time, of which instrumented code takes more; they only
+confirm what others show."""
 
 SETTINGS = """
 [tool.mutmut]

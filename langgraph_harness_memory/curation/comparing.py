@@ -13,6 +13,8 @@ WORDED_ANEW = 1 / 3
 TAKEN_OVER = 0.5
 """Part of a daily log's line that a line of the memory must hold to have come from it; its numbers must all be there to count as
 taken over."""
+MEANT_BY = 0.75
+"""Part of a later line that a line of the memory must hold, with a word that the earlier one lacks, to stand for the later one."""
 SHOWN_CHARS = 400
 """Characters of a line in the change log; its daily log holds the whole."""
 
@@ -56,11 +58,11 @@ def contradictions(old: str, new: str, merged: Sequence[NewLine]) -> Iterator[Co
     earlier = [(fact.text, words(fact.text)) for fact in memory_md.facts(old)]
     after = [words(fact.text) for fact in memory_md.facts(new)]
     for at, (later, said_later) in enumerate(lines):
-        if any(share(said_later, fact) >= TAKEN_OVER * 1.5 for fact in after):
-            continue
+        holding = [fact for fact in after if share(said_later, fact) >= MEANT_BY]
         for first, said_first in (*earlier, *lines[:at]):
-            stands = any(said_first <= fact for fact in after)
-            if stands and _contradict(said_first, said_later):
+            if not _contradict(said_first, said_later) or any(fact & (said_later - said_first) for fact in holding):
+                continue
+            if any(said_first <= fact for fact in after):
                 yield Contradiction(earlier=first, later=later)
                 break
 
