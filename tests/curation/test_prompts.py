@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
@@ -93,3 +93,54 @@ def test_the_material_of_a_request_is_what_went_in():
     request = flush_request((), at=AT, memory="", log=(), prompt="Custom {x}")
     assert isinstance(request[0], SystemMessage)
     assert material(request)["task"] == "flush"
+
+
+def test_a_line_without_day_and_source_is_a_persons():
+    """Nothing is guessed: no date, and the source that a hand-written log has; no complaint at the first try."""
+    line = NewLine(text="Oslo", day=None, source="", path="notes.md", number=3)
+    system, human = consolidation_request([line], memory="", removed=(), budget=400, today=AT.date(), prompt="{budget}!")
+    assert system.text == "400!"
+    assert json.loads(human.text) == {
+        "task": "consolidation",
+        "today": "2026-04-12",
+        "budget_characters": 400,
+        "removed": [],
+        "memory": "",
+        "new": [{"date": None, "source": "person", "text": "Oslo"}],
+    }
+
+
+def test_a_day_is_told_in_the_zone_of_the_log():
+    """Said at 23:30 in New York, written down the day after: in the log's zone it was the same day."""
+    oslo, new_york = timezone(timedelta(hours=2)), timezone(timedelta(hours=-4))
+    sent = datetime(2026, 4, 11, 23, 30, tzinfo=new_york)
+    said = [Said(position=0, role="user", text="Bye", sent=sent)]
+    _, human = flush_request(said, at=AT.astimezone(oslo), memory="", log=(), prompt=None)
+    assert json.loads(human.text)["messages"] == [{"role": "user", "text": "Bye"}]
+    _, human = flush_request(said, at=AT.astimezone(new_york), memory="", log=(), prompt=None)
+    assert json.loads(human.text)["messages"] == [{"role": "user", "sent": "2026-04-11", "text": "Bye"}]
+
+
+def test_other_scripts_are_sent_as_they_are():
+    """Escaped, they would cost three times as much; half a surrogate pair, which no wire takes, becomes a question mark."""
+    said = [Said(position=0, role="user", text="住在奥斯陆 \ud83d é", sent=AT)]
+    _, human = flush_request(said, at=AT, memory="", log=())
+    assert '"text": "住在奥斯陆 ? é"' in human.text
+
+
+@pytest.mark.parametrize(
+    ("source", "origin"), [("user", "memory/2026-04-12.md#7, user"), ("", "memory/2026-04-12.md#7")]
+)
+def test_a_line_tells_where_it_stands(source, origin):
+    """For the change log, which a person reads."""
+    assert NewLine(text="Oslo", day=None, source=source, path="memory/2026-04-12.md", number=7).origin == origin
+
+
+@pytest.mark.parametrize("task", ["flush", "consolidation"])
+def test_the_last_message_is_the_request(task):
+    """Whatever stands before it; an object of another kind, or none, is no request."""
+    request = HumanMessage(json.dumps({"task": task}))
+    assert material([HumanMessage('{"task": "poem"}'), request]) == {"task": task}
+    assert material([request, AIMessage("Done.")]) is None
+    assert material([HumanMessage(json.dumps([task]))]) is None
+    assert material([HumanMessage("[" * 100_000)]) is None

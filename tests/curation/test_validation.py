@@ -37,6 +37,8 @@ MENDED = [
     ('  [{"fact": "Lives in Oslo"}]', "it is JSON"),
     ('["Lives in Oslo", "Works at Acme"]', "it is JSON"),
     ("Here is the memory:\n- Lives in Oslo\n- Works at Acme", "it talks to whoever asked"),
+    ("Here it is:\n- Lives in Oslo\n- Works at Acme", "it talks to whoever asked"),
+    ("Here you go:\n- Lives in Oslo\n- Works at Acme", "it talks to whoever asked"),
     ("- Lives in Oslo\n- Works at Acme\n\nLet me know!", "it talks to whoever asked"),
     ("- Lives in Oslo\n...", "it stands for lines that it leaves out"),
     ("- Lives in Oslo\n  - (the rest unchanged)  ", "it stands for lines that it leaves out"),
