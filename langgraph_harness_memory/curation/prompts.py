@@ -5,10 +5,10 @@ every use would fail.
 """
 
 from importlib.resources import files
-from typing import Literal
+from typing import Final, Literal
 
-FLUSH = "flush.v1"
-CONSOLIDATION = "consolidation.v1"
+FLUSH: Final = "flush.v1"
+CONSOLIDATION: Final = "consolidation.v1"
 
 _ROOM = files("langgraph_harness_memory.curation").joinpath("prompts")
 _TEXTS = {name: _ROOM.joinpath(f"{name}.md").read_text(encoding="utf-8") for name in (FLUSH, CONSOLIDATION)}
