@@ -39,8 +39,9 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"(?:here (?:is|are|it is|you go)|here(?:'|’)s|sure\b|certainly\b|of course\b|okay\b|ok[,!. ]|i(?:'|’)ve (?:updated|merged|consolidated|extracted)"
-    r"|i have (?:updated|merged|consolidated|extracted)|the (?:following|updated|new)\b.*:$|below (?:is|are)|based on\b.*:$"
+    r"(?:here (?:is|are|it is|you go)|here(?:'|’)s|sure\b|certainly\b|of course\b|okay\b|ok[,!. ]"
+    r"|i(?:'|’)ve (?:updated|merged|consolidated|extracted)|i have (?:updated|merged|consolidated|extracted)"
+    r"|the (?:following|updated|new)\b.*:$|below (?:is|are)|based on\b.*:$"
     r"|let me know|hope this helps|feel free|would you like|hier (?:ist|sind)|voici|aquí (?:está|están)|以下是|以下は|好的)",
     re.IGNORECASE,
 )

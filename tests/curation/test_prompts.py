@@ -98,7 +98,9 @@ def test_the_material_of_a_request_is_what_went_in():
 def test_a_line_without_day_and_source_is_a_persons():
     """Nothing is guessed: no date, and the source that a hand-written log has; no complaint at the first try."""
     line = NewLine(text="Oslo", day=None, source="", path="notes.md", number=3)
-    system, human = consolidation_request([line], memory="", removed=(), budget=400, today=AT.date(), prompt="{budget}!")
+    system, human = consolidation_request(
+        [line], memory="", removed=(), budget=400, today=AT.date(), prompt="{budget}!"
+    )
     assert system.text == "400!"
     assert json.loads(human.text) == {
         "task": "consolidation",
