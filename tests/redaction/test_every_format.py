@@ -161,3 +161,55 @@ def test_a_credential_is_found_by_its_format_alone(kind, shape) -> None:
         hidden = text[found.start : found.end]
         assert len(hidden) > 0.7 * len(credential) or shape.startswith(("https://", "SSWS", "Account", "Shared"))
         assert text[found.end :].lstrip("%3D=").startswith(" there")
+
+
+ALONE = {
+    "sk-<m48>", "hf_<m34>", "api_org_<m34>", "r8_<m37>", "gsk_<m52>", "xai-<m80>", "csk-<l48>", "fw_<m24>", "pa-<m43>", "fc-<h32>",
+    "sk_<h48>", "ls__<h32>", "AKIA<u16>", "ASIA<u16>", "ABSK<m108>==", "AIza<m35>", "ya29.<m60>", "1//0<m60>", "<m3>8Q~<m34>",
+    "<m76>AZDO<m4>", "LTAI<m20>", "AKID<m32>", "AQVN<m36>", "fo1_<m43>", "fm1_<m90>", "fm1r_<m90>", "fm2_<m90>", "rnd_<m28>",
+    "dapi<h32>", "dose<h32>-2", "ATBB<m32>", "npm_<m36>", "cio<m32>", "oy2<l43>", "AKCp<m69>", "<m14>.atlasv1.<m67>", "pul-<h40>",
+    "sqp_<h40>", "squ_<h40>", "sqa_<h40>", "xoxb-<d12>-<d12>-<m24>", "xoxp-<d12>-<d12>-<h32>", "M<m25>.<m6>.<m38>", "SK<h32>",
+    "SG.<m22>.<m43>", "key-<h32>", "<h32>-us12", "re_<m8>_<m24>", "sk_live_<m24>", "sk_test_<m24>", "rk_live_<m24>", "EAAA<m60>",
+    "EAA<m160>", "AAAAAAAAAAAAAAAAAAAAA<m12>%2B<m60>", "ntn_<d11><m35>", "secret_<m43>", "pat<m14>.<h64>", "glsa_<m32>_<h8>",
+    "glc_<m60>", "phx_<m43>", "hvs.<m90>", "hvb.<m90>", "hvr.<m90>", "dp.pt.<m43>", "dp.st.dev.<m43>", "dp.ct.<m43>", "dp.sa.<m43>",
+    "dp.scim.<m43>", "dp.audit.<m43>", "pnu_<m36>", "pnb_<m36>", "tfp_<m44>_<m14>", "sl.<m130>", "SCW<u17>", "cflt<m60>",
+    "eyJ<m34>.eyJ<m60>.<m43>",
+}  # fmt: skip
+"""Formats whose first letters also stand inside words and other tokens, so that they must begin one."""
+
+
+@pytest.mark.parametrize("before", ["x", "X", "7"])
+@pytest.mark.parametrize(("kind", "shape"), CASES, ids=[shape.split("<")[0] or kind for kind, shape in CASES])
+def test_a_credential_in_the_middle_of_a_token_is_known_by_an_unmistakable_format_alone(kind, shape, before) -> None:
+    """`notAKIA…` is an identifier; `xghp_…` is still somebody's token with a letter before it."""
+    found = find_secrets(f"we saw {before}{filled(shape, 0)} there")
+    assert [each.kind for each in found][:1] == ([] if shape in ALONE else [kind])
+
+
+ENDS = ["AKIA<u16>", "AKID<m32>", "cio<m32>", "oy2<l43>", "SK<h32>", "key-<h32>", "SCW<u17>", "M<m25>.<m6>.<m38>"]
+"""Formats of one length."""
+
+
+@pytest.mark.parametrize("after", ["Zz9Q" * 8, "zz9q" * 8, "7" * 30])
+@pytest.mark.parametrize("shape", ENDS)
+def test_a_format_of_one_length_is_not_the_beginning_of_a_longer_token(shape, after) -> None:
+    """Letters and digits that go on make it something else."""
+    assert find_secrets(f"we saw {filled(shape, 0)}{after} there") == []
+
+
+ORDINARY = [
+    "sk-learn-contrib-extras-of-mine", "hf_transformerstransformerstransformers", "csk-" + "abcdefgh" * 5, "fw_" + "firmware" * 4,
+    "pa-" + "panama-papers-" * 4, "rnd_" + "roundness" * 4, "cio" + "information" * 2 + "technology", "xoxb-hugs-and-kisses-for-you",
+    "secret_" + "gardenofroses" * 4,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_a_name_that_begins_as_a_credential_does_is_none(name) -> None:
+    """Where words begin that way too, the rest must look generated."""
+    assert find_secrets(f"we saw {name} there") == []
+
+
+def test_a_format_that_no_word_has_needs_no_random_look() -> None:
+    """A token of one letter over and over, as tests and templates have it, is hidden too."""
+    assert [each.kind for each in find_secrets("we saw ghp_" + "a" * 36)] == ["github"]
