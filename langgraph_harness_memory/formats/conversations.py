@@ -201,9 +201,10 @@ def _request_with_answer(record: Json) -> list[Json] | None:
     """Read one logged chat completion: its request's messages and its first answer."""
     request = record.get("request", record.get("body", record))
     response = record.get("response", record)
-    response = response.get("body", response) if isinstance(response, dict) else None
-    if not isinstance(request, dict) or response is None:
+    if not (isinstance(request, dict) and isinstance(response, dict)):
         return None
+    body = response.get("body")
+    response = body if isinstance(body, dict) else response
     messages, choices = request.get("messages"), response.get("choices")
     if not (isinstance(messages, list) and messages and all(is_message(m) for m in messages)):
         return None

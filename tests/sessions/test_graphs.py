@@ -2,6 +2,7 @@
 
 import asyncio
 import operator
+import time
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -173,7 +174,10 @@ def test_a_failed_step_is_taken_up_where_it_stopped(folder: Path, saver: Session
 
     def flaky(state: State) -> Any:
         runs.append("flaky")
-        if len(runs) < 3:
+        if runs.count("flaky") == 1:
+            # LangGraph drops what a task returns once another one of its step has failed.
+            while (found := saver.get_tuple(T1)) is None or not found.pending_writes:
+                time.sleep(0.001)
             raise ValueError("not yet")
         return {"done": ["flaky"]}
 
