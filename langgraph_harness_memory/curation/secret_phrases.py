@@ -95,7 +95,7 @@ _NOT_A_PASSWORD = _words(
     longer shorter enough"""
 )
 _BORING_TAIL = re.compile(
-    r"(?:[_-]|(?<=[a-z]))(?:count|counts|type|name|names|url|uri|path|file|files|length|len|limit|policy|hash|hint|field|label|usage|id|ids|size|"
+    r"(?:[_-]|(?<=[a-z])|\A)(?:count|counts|type|name|names|url|uri|path|file|files|length|len|limit|policy|hash|hint|field|label|usage|id|ids|size|"
     r"manager|reset|protected|regex|min|max|prompt|ring|stroke|board|expiry|expires|expires_in|ttl|budget|rate|index|format|version|s)\Z",
     re.IGNORECASE,
 )
