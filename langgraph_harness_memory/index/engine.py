@@ -8,6 +8,7 @@ import logging
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -34,10 +35,23 @@ LOCK = "memory-index"
 
 FULL_CHECK_LINES = 50_000
 """Up to this many lines the rows are compared with the full-text entries when the index is opened (30 ms per 10 000);
-above it only the pages are checked, and the maintenance tick does the rest."""
+above it only the pages are checked, and `reindex` without a limit does the rest."""
 
 ATTEMPTS = 3
 """Times an operation runs: as it is, after a rebuild, and in memory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """Of which files the stored rows are compared line by line."""
+
+    paths: frozenset[str] | None
+    """`None` = of all."""
+    is_whole: bool
+    """These are all files that the index has of the tenant."""
+
+
+EVERYTHING = Share(paths=None, is_whole=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,17 +217,56 @@ class Engine:
         """Drop what is remembered of a tenant's tree."""
         self._trees.pop(root, None)
 
-    def reindex(self, database: Database, root: str) -> None:
-        """Compare every stored row of a tenant with the files, and the full-text entries with the rows."""
+    def shares(self, database: Database, roots: Iterable[str], limit: int | None) -> dict[str, Share]:
+        """Choose whose rows are compared line by line, those first that were not for longest.
+
+        Args:
+            database: The open index.
+            roots: The tenants.
+            limit: Lines in all; the last file may exceed them. `None` = all.
+        """
+        if limit is None:
+            return dict.fromkeys(roots, EVERYTHING)
+        files: list[tuple[float, str, str, int]] = []
+        with database.read() as db:
+            for root in roots:
+                tenant = lines.tenant_id(db, root)
+                if tenant is not None:
+                    files += [(when, root, path, size) for path, when, size in lines.when_checked(db, tenant)]
+        chosen: dict[str, set[str]] = {}
+        rest = limit
+        for _, root, path, size in sorted(files):
+            if rest <= 0:
+                break
+            chosen.setdefault(root, set()).add(path)
+            rest -= size
+        held = Counter(root for _, root, _, _ in files)
+        return {
+            root: Share(paths=frozenset(chosen.get(root, ())), is_whole=len(chosen.get(root, ())) == held[root])
+            for root in roots
+        }
+
+    def reindex(self, database: Database, root: str, share: Share) -> None:
+        """Compare the files of a tenant with the index: those that changed, and the stored rows of a share of them.
+
+        The full-text entries are compared with the rows where the share is everything, since they can only be as a whole.
+        """
         checked = time.time()
-        self._check_full_text(database, root)
-        present = [info.path for info in self.listing(root)]
+        if share.is_whole:
+            self._check_full_text(database, root)
+        present = self.listing(root)
         with database.read() as db:
             tenant = lines.tenant_id(db, root)
             known = {} if tenant is None else lines.known_files(db, tenant)
-        gone = sorted(known.keys() - set(present))
-        if present or gone:
-            self.read_again(database, root, present, gone, checked=checked, verify=True)
+        stale = compare(present, known)
+        here = {info.path for info in present}
+        rows = [path for path in sorted(here) if share.paths is None or path in share.paths]
+        changed = sorted({info.path for info in stale.changed}.difference(rows))
+        gone = sorted(known.keys() - here)
+        if changed or gone:
+            self.read_again(database, root, changed, gone, checked=checked)
+        if rows:
+            self.read_again(database, root, rows, (), checked=checked, verify=True)
         if tenant is not None and not present:
             self._drop_if_empty(database, root, tenant)
 

@@ -41,8 +41,12 @@ class Index(Protocol):
         """
         ...
 
-    def reindex(self) -> None:
-        """Compare the content of every file with the index and rebuild what differs."""
+    def reindex(self, *, lines: int | None = None) -> None:
+        """Compare the files with the index and rebuild what differs.
+
+        Files that changed are always read. Stored rows are compared line by line: of every file without `lines`, else of
+        about so many lines, other ones at the next call.
+        """
         ...
 
     def for_tenant(self, tenant: str | None) -> "Index":
@@ -53,4 +57,4 @@ class Index(Protocol):
         self, query: str, limit: int = 10, since: Day | None = None, until: Day | None = None
     ) -> list[SearchHit]: ...
     async def aindex_text(self, path: str, text: str, *, purge: bool = False) -> None: ...
-    async def areindex(self) -> None: ...
+    async def areindex(self, *, lines: int | None = None) -> None: ...

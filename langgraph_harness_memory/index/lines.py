@@ -75,6 +75,11 @@ def known_files(db: sqlite3.Connection, tenant: int) -> dict[str, Seen]:
     return {path: Seen(fingerprint=f, checked=checked, on_disk=bool(d)) for path, f, checked, d in rows}
 
 
+def when_checked(db: sqlite3.Connection, tenant: int) -> list[tuple[str, float, int]]:
+    """Return the path of each file of a tenant, when it was last read, and its lines."""
+    return db.execute("SELECT path, checked, lines FROM file WHERE tenant = ?", (tenant,)).fetchall()
+
+
 def write_file(
     db: sqlite3.Connection, tenant: int, path: str, data: bytes, *, seen: Seen, verify: bool = False
 ) -> bool:

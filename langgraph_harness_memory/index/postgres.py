@@ -150,25 +150,29 @@ class PostgresMemoryIndex:
         if purge:
             await self._avacuum()
 
-    def reindex(self) -> None:
-        """Compare the content of every file with the index and rebuild what differs.
+    def reindex(self, *, lines: int | None = None) -> None:
+        """Compare the files with the index and rebuild what differs.
 
         The view of the shared root does so for every tenant and drops tenants whose folder is gone.
+
+        Args:
+            lines: Compare the stored rows of about so many lines of each tenant with their files, drawn anew at each call,
+                and read other files only where they changed since. `None` = compare all rows of all files.
         """
         roots = [self._root]
         if not self._root:
             roots = self._roots(self._run(self._queries.roots), self.workspace.folders("users"))
         for root in roots:
-            for path in self._run(partial(self._every_file, root)):
+            for path in self._run(partial(self._to_compare, root, lines)):
                 self._run(partial(self._verified, root, path))
 
-    async def areindex(self) -> None:
+    async def areindex(self, *, lines: int | None = None) -> None:
         """Twin of `reindex`."""
         roots = [self._root]
         if not self._root:
             roots = self._roots(await self._arun(self._queries.roots), await self.workspace.afolders("users"))
         for root in roots:
-            for path in await self._arun(partial(self._every_file, root)):
+            for path in await self._arun(partial(self._to_compare, root, lines)):
                 await self._arun(partial(self._verified, root, path))
 
     def purge(self, *, tenant: str | None) -> None:
@@ -238,10 +242,13 @@ class PostgresMemoryIndex:
         tenant = yield from self._queries.tenant()
         yield from self._queries.write_text(tenant.id, path, text_bytes(text))
 
-    def _every_file(self, root: str) -> Work[list[str]]:
+    def _to_compare(self, root: str, lines: int | None) -> Work[list[str]]:
+        """List the files whose rows are compared with them: all, or those that changed and some more."""
         queries = self._queries_of(root)
         tenant = yield from queries.tenant()
-        return (yield from queries.stale(tenant.id, all_files=True))
+        changed = yield from queries.stale(tenant.id, all_files=lines is None)
+        drawn = (yield from queries.drawn(tenant.id, lines)) if lines is not None else []
+        return sorted({*changed, *drawn})
 
     def _verified(self, root: str, path: str) -> Work[None]:
         queries = self._queries_of(root)

@@ -118,6 +118,22 @@ class IndexQueries:
         )
         return sorted(row[0] for row in rows if is_indexed(row[0]))
 
+    def drawn(self, tenant: int, limit: int) -> Work[list[str]]:
+        """Draw files of about so many lines in all; the last one may exceed them."""
+        rows = yield self._query(
+            """
+            SELECT path FROM (
+                SELECT path, sum(lines) OVER (ORDER BY draw, id) - lines AS before FROM (
+                    SELECT id, path, lines, random() AS draw FROM {s}.index_files
+                    WHERE tenant = %(tenant)s AND stored
+                ) AS drawn
+            ) AS summed WHERE before < %(limit)s
+            """,
+            tenant=tenant,
+            limit=limit,
+        )
+        return [row[0] for row in rows]
+
     def sizes(self, tenant: int) -> Work[dict[int, FileSize]]:
         """Say how large each file is."""
         rows = yield self._query(

@@ -11,7 +11,7 @@ import pytest
 
 from langgraph_harness_memory.errors import LockTimeout
 from langgraph_harness_memory.events import Damaged, Event
-from langgraph_harness_memory.index import database
+from langgraph_harness_memory.index import database, refresh
 from langgraph_harness_memory.index.sqlite import MemoryIndex
 
 Open = Callable[..., MemoryIndex]
@@ -199,3 +199,49 @@ def test_threads_share_an_index(ws: Path, opened: Open) -> None:
         thread.join()
     assert wrong == []
     assert len(index.search("walrus", 20)) == 6
+
+
+def test_reindex_of_some_lines_takes_others_each_time(ws: Path, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a limit the rows of some files are compared, those first that were not for longest, until all were."""
+    monkeypatch.setattr(refresh, "QUIET_SECONDS", -3600.0)  # the files are not of this very moment
+    for n in range(5):
+        (ws / "knowledge" / f"{n}.md").parent.mkdir(exist_ok=True)
+        (ws / "knowledge" / f"{n}.md").write_text(f"- walrus {n}\n- narwhal {n}\n", encoding="utf-8")
+    index = opened(ws)
+    index.search("walrus")
+    with sqlite3.connect(_file(ws)) as db:
+        db.execute("UPDATE line SET text = '- a lie' WHERE text LIKE '- walrus%'")
+    db.close()
+    lies = []
+    for _ in range(8):
+        index.reindex(lines=2)
+        lies.append(sum(hit.content == "- a lie" for hit in index.search("walrus", 20)))
+    assert lies[0] > 0, "one call compares a share and not everything"
+    assert lies == sorted(lies, reverse=True)
+    assert lies[-1] == 0
+
+
+def test_reindex_of_some_lines_reads_all_that_changed(ws: Path, opened: Open) -> None:
+    """What changed or is gone is seen whatever the limit is, in every tenant."""
+    bob = ws / "users" / "bob"
+    (bob / "memory").mkdir(parents=True)
+    (bob / "MEMORY.md").write_text("- Likes coffee\n", encoding="utf-8")
+    index = MemoryIndex(ws, checks_files=False).open()
+    assert index.for_tenant("bob").search("coffee")
+    (bob / "MEMORY.md").write_text("- Likes cocoa\n", encoding="utf-8")
+    (ws / "memory" / "2026-03-04.md").unlink()
+    index.reindex(lines=0)
+    assert index.for_tenant("bob").search("coffee") == []
+    assert index.for_tenant("bob").search("cocoa")
+    assert index.search("alembic") == []
+    index.close()
+
+
+def test_reindex_of_some_lines_checks_the_full_text_of_small_memories(ws: Path, opened: Open) -> None:
+    """Where the limit covers a tenant, its full-text entries are compared with its rows too."""
+    index = opened(ws)
+    with sqlite3.connect(_file(ws)) as db:
+        db.execute("INSERT INTO fts_1 (fts_1, rowid, terms) SELECT 'delete', id, terms FROM line WHERE id = 1")
+    db.close()
+    index.reindex(lines=10_000)
+    assert _is_right(index)

@@ -115,3 +115,34 @@ def _nodes(plan):
     yield plan
     for inner in plan.get("Plans", []):
         yield from _nodes(inner)
+
+
+def test_reindex_of_some_lines(index):
+    """With a limit the rows of drawn files are compared, and every file that changed is read."""
+    workspace = index.workspace
+    for n in range(5):
+        workspace.replace(f"knowledge/{n}.md", f"- walrus {n}\n- narwhal {n}\n".encode())
+    assert len(index.search("walrus", 20)) == 5
+    lie = f"UPDATE \"{workspace.schema}\".index_lines SET text = '- a lie' WHERE text LIKE '- walrus%%'"
+    index._run(lambda: index._queries.ask(lie))
+
+    def lies() -> int:
+        return sum(hit.content == "- a lie" for hit in index.search("walrus", 20))
+
+    index.reindex(lines=0)
+    assert lies() == 5
+    index.reindex(lines=2)
+    assert 0 < lies() < 5
+    index.reindex(lines=10_000)
+    assert lies() == 0
+    workspace.replace("knowledge/0.md", b"- a dolphin\n")
+    index.reindex(lines=0)
+    assert index.search("dolphin")
+
+
+@pytest.mark.asyncio
+async def test_areindex_of_some_lines(index):
+    """The twin compares too."""
+    index.workspace.replace("knowledge/0.md", b"- walrus\n")
+    await index.areindex(lines=1)
+    assert await index.asearch("walrus")
