@@ -147,3 +147,159 @@ def test_a_conversation_as_langchain_writes_it_is_read():
         )
         _, turns = read_transcript([HumanMessage(prompt)])
         assert [(turn.role, turn.text.split(".")[0]) for turn in turns][:1] == [("user", "I live in Oslo")]
+
+
+def user(text, **more):
+    return Turn(role="user", text=text, **more)
+
+
+def assistant(text, **more):
+    return Turn(role="assistant", text=text, **more)
+
+
+def sections(summary):
+    """Return the lines of each section, without bullets."""
+    parts = [part.split("\n") for part in summary.split("\n\n")]
+    assert [part[0] for part in parts] == [f"## {section}" for section in SECTIONS]
+    return [[line.removeprefix("- ") for line in part[1:] if line != "None noted."] for part in parts]
+
+
+WORK = [
+    user("Hi! Please migrate the billing database to Postgres 16. We use Alembic. It has 9 tables."),
+    assistant("Let me look.", calls=("read_file(path=src/db.py)",)),
+    Turn(role="tool", name="shell", text="disk is full at 99%", failed=True),
+    Turn(role="tool", text="no", failed=True),
+    assistant("I built migrations/0042.py with 3 tables.", calls=("ls()", "ls()")),
+    user("Never touch production.", name="Dana"),
+    assistant("Understood. Next I will ask JIRA-12 on `staging`. It was fine."),
+]
+
+
+def test_each_section_holds_its_kind_of_line():
+    """First and last request; what was said, called and what failed; what was named; what is announced last."""
+    assert sections(summarise(WORK, limit=4_000)) == [
+        ["Please migrate the billing database to Postgres 16. We use Alembic.", "Never touch production."],
+        [
+            "Assistant: I built migrations/0042.py with 3 tables.",
+            "Assistant: Next I will ask JIRA-12 on `staging`.",
+            "Called read_file(path=src/db.py)",
+            "Called ls() (2 times)",
+            "shell failed: disk is full at 99%",
+            "A tool failed: no",
+        ],
+        ["src/db.py", "migrations/0042.py", "JIRA-12", "staging"],
+        ["Next I will ask JIRA-12 on `staging`."],
+    ]
+
+
+def test_the_next_summary_takes_over_the_last_one():
+    """The first request stays, the last one becomes a line, and a request that nobody answered is the next step."""
+    earlier = summarise(WORK, limit=4_000)
+    intent, said, artifacts, steps = sections(
+        summarise([user("Now write tests for src/new.py.")], earlier=earlier, limit=4_000)
+    )
+    assert intent == [
+        "Please migrate the billing database to Postgres 16. We use Alembic.",
+        "Now write tests for src/new.py.",
+    ]
+    assert said == [*sections(earlier)[1], "User: Never touch production."]
+    assert artifacts == ["src/db.py", "migrations/0042.py", "JIRA-12", "staging", "src/new.py"]
+    assert steps == ["Answer the user: Now write tests for src/new.py."]
+
+
+def test_a_summary_of_anybodys_is_read():
+    """Headings in any dress; what stands under an unknown one, or none, is what was said."""
+    earlier = "free\n## session intent:\n- a\n\n**SUMMARY**\nsaid\n# Other\nx\n## Next Steps\n- None noted.\n- y\nARTIFACTS:\n- f.py"
+    assert sections(summarise([], earlier=earlier, limit=4_000)) == [["a"], ["free", "said", "x"], ["f.py"], ["y"]]
+
+
+@pytest.mark.parametrize(
+    ("turns", "steps"),
+    [
+        ([user("Sort my boats?")], ["Answer the user: Sort my boats?"]),
+        ([user("Sort my boats?"), assistant(" ", calls=("ls()",))], ["Answer the user: Sort my boats?"]),
+        ([user("hm")], ["Answer the user: hm"]),
+        ([user("Sort my boats?"), assistant("Done.")], []),
+        ([user("Sort?"), assistant("I will. It is late. Then I go on."), assistant(" ")], ["I will.", "Then I go on."]),
+        ([assistant("I will go."), assistant("I should stay.")], ["I should stay."]),
+        (
+            [user("Go?"), assistant(" ".join(f"I will do step {n}." for n in range(6)))],
+            [f"I will do step {n}." for n in (2, 3, 4, 5)],
+        ),
+        ([], []),
+    ],
+)
+def test_what_comes_next_is_announced_or_unanswered(turns, steps):
+    """Of the last answer, four sentences at most."""
+    assert sections(summarise(turns, limit=4_000))[3] == steps
+
+
+def test_many_calls_and_failures_are_told_in_short():
+    """The last ten different calls and the last three failures."""
+    turns = [
+        *(assistant("", calls=(f"call{n}()",)) for n in range(12)),
+        *(Turn(role="tool", name=f"tool{n}", text="no", failed=True) for n in range(5)),
+        assistant("", calls=("long(" + "x" * 300 + ")",)),
+    ]
+    said = sections(summarise(turns, limit=4_000))[1]
+    assert said[:9] == [f"Called call{n}()" for n in range(3, 12)]
+    assert len(said[9]) == 201
+    assert said[10:] == [f"tool{n} failed: no" for n in (2, 3, 4)]
+
+
+def test_artifacts_are_the_newest_ones_once_each():
+    """Forty of them, without the punctuation around them; names of three letters and what follows 20,000 characters are left out."""
+    named = " ".join(f"dir{n}/file{n}.py" for n in range(50))
+    turns = [user(f"See {named}, `dir1/file1.py`; a/b."), assistant("x" * 20_000 + " late/file.py")]
+    assert sections(summarise(turns, limit=4_000))[2] == [f"dir{n}/file{n}.py" for n in range(10, 50)]
+
+
+FLEET = [
+    user("Sort my boats."),
+    *(user(f"I moved {n} boats to Port{n} on 2026-04-1{n}.") for n in range(6)),
+    assistant("Ok. See a1/b.py c2/d.py e3/f.py g4/h.py i5/j.py k6/l.py m7/n.py"),
+]
+
+
+@pytest.mark.parametrize(
+    ("limit", "length", "said", "artifacts"),
+    [
+        (512, 512, 6, 7),
+        (511, 502, 6, 6),
+        (500, 492, 6, 5),
+        (450, 419, 5, 5),
+        (400, 371, 4, 5),
+        (300, 275, 2, 5),
+        (0, 191, 0, 5),
+    ],
+)
+def test_artifacts_go_first_and_then_the_least_telling_lines(limit, length, said, artifacts):
+    """Down to five artifacts; the requests stay."""
+    summary = summarise(FLEET, limit=limit)
+    assert len(summary) == length
+    found = sections(summary)
+    assert found[0] == ["Sort my boats.", "I moved 5 boats to Port5 on 2026-04-15."]
+    assert (len(found[1]), len(found[2])) == (said, artifacts)
+    assert found[2] == ["a1/b.py", "c2/d.py", "e3/f.py", "g4/h.py", "i5/j.py", "k6/l.py", "m7/n.py"][7 - artifacts :]
+
+
+def test_where_nothing_else_is_left_the_request_is_cut():
+    """A long one, in the smallest summary."""
+    found = sections(summarise([user("Sort " + "all my boats " * 30 + "?")], limit=200))
+    assert [len(part) for part in found] == [1, 0, 0, 0]
+    assert found[0][0].startswith("Sort all my boats")
+    assert 60 <= len(found[0][0]) <= 81
+
+
+def test_a_turn_with_a_name_is_told_under_it():
+    """A named assistant is somebody; another one is the assistant."""
+    turns = [
+        assistant("I moved 3 boats to Oslo on 2026-04-10.", name="Ann"),
+        assistant("I moved 4 boats to Rome on 2026-04-10."),
+        user("I moved 5 boats to Turin on 2026-04-10."),
+        user("Ok?"),
+    ]
+    assert sections(summarise(turns, limit=4_000))[1] == [
+        "Ann: I moved 3 boats to Oslo on 2026-04-10.",
+        "Assistant: I moved 4 boats to Rome on 2026-04-10.",
+    ]
