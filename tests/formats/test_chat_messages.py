@@ -13,7 +13,9 @@ CLASSES = ("Human", "AI", "System", "Tool", "Function", "Chat")
 def held(message: BaseMessage) -> dict[str, Any]:
     """What a message holds beside its class's defaults."""
     dumped = message.model_dump(exclude_defaults=True)
-    return {"type": message.type, "content": message.content} | {k: v for k, v in dumped.items() if v not in (None, {}, [])}
+    return {"type": message.type, "content": message.content} | {
+        k: v for k, v in dumped.items() if v not in (None, {}, [])
+    }
 
 
 def dumped(cls: str, /, **fields: Any) -> dict[str, Any]:

@@ -599,9 +599,7 @@ def test_lines_with_content_are_given_with_their_numbers() -> None:
 
 
 def part(number: int, of: int, *, size: int = 3, at: datetime = AT, session: str = "t1", at_most: int = 1) -> str:
-    heading = BlockHeading(
-        at=at, session=session, positions=frozenset({0, at_most}), size=size, part=number, parts=of
-    )
+    heading = BlockHeading(at=at, session=session, positions=frozenset({0, at_most}), size=size, part=number, parts=of)
     return daily_log.render_heading(heading) + "- x\r\n"
 
 
