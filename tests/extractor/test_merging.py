@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_harness_memory.curation.rules.merging import NewFact, merge
+from langgraph_harness_memory.curation.rules.merging import NewFact, merge, split_speaker
 
 MAY, JUNE = date(2026, 5, 1), date(2026, 6, 1)
 
@@ -174,3 +174,145 @@ def test_any_file_and_any_lines_can_be_merged(present, new, budget):
     heard = {c for text in [*present, *(text for text, _ in new)] for c in text}
     allowed = heard | set("- #()0123456789\nPreferences and rulesDecisions and plansPeople and facts")
     assert set(memory) <= allowed
+
+
+def merged(memory, *new, budget=4_000, removed=()):
+    return merge(memory, [NewFact(text=text, day=day) for text, day in new], budget=budget, removed=removed)
+
+
+def test_a_new_file_sorts_its_lines_under_three_headings():
+    """Oldest first; each on one line, with the day behind it unless one stands there; blank ones and repeats are left out."""
+    memory = merged(
+        "",
+        ("User: I prefer tabs.", MAY),
+        ("User: We decided to migrate.", JUNE),
+        ("User: Ada sails.", None),
+        ("* User:  Eve\nruns", MAY),
+        ("User: Bob rows (2026-04-01)", JUNE),
+        ("  ", MAY),
+        ("- (2026-04-01)", MAY),
+        ("User: Ada sails!", JUNE),
+    )
+    assert memory == (
+        "## People and facts\n\n- User: Ada sails.\n- User: Eve runs (2026-05-01)\n- User: Bob rows (2026-04-01)\n\n"
+        "## Preferences and rules\n\n- User: I prefer tabs. (2026-05-01)\n\n"
+        "## Decisions and plans\n\n- User: We decided to migrate. (2026-06-01)\n"
+    )
+
+
+def test_a_file_with_headings_of_its_own_keeps_them():
+    """A line goes under the first heading that fits, else under ours; headings without lines and outer blanks go."""
+    present = "# Mine\n\nfree line  \n\n## Rules I like\n\n- a b\n\n\n## Todo\n- c d\n# Empty\n## More rules\n- e f\n"
+    memory = merged(present, ("User: I always sail.", MAY), ("User: We will go.", MAY), ("User: Ada sails.", MAY))
+    assert memory == (
+        "# Mine\n\nfree line\n\n## Rules I like\n\n- a b\n- User: I always sail. (2026-05-01)\n\n"
+        "## Todo\n\n- c d\n- User: We will go. (2026-05-01)\n\n## More rules\n\n- e f\n\n"
+        "## People and facts\n\n- User: Ada sails. (2026-05-01)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("standing", "new", "stay"),
+    [
+        ("I live in Oslo. (2026-05-01)", ("I moved to Rome.", JUNE), ["I moved to Rome. (2026-06-01)"]),
+        ("I live in Oslo. (2026-06-01)", ("I moved to Rome.", MAY), ["I live in Oslo. (2026-06-01)"]),
+        ("I live in Oslo. (2026-06-01)", ("I moved to Rome.", JUNE), ["I moved to Rome. (2026-06-01)"]),
+        ("I live in Oslo. (2026-06-01)", ("I moved to Rome. (2026-06-02)", MAY), ["I moved to Rome. (2026-06-02)"]),
+        ("I live in Oslo.", ("I moved to Rome.", None), ["I moved to Rome."]),
+        ("I live in Oslo. (2026-02-31)", ("I moved to Rome.", MAY), ["I moved to Rome. (2026-05-01)"]),
+        (
+            "I live in Oslo. Ada  builds boats. (2026-05-01)",
+            ("I moved to Rome.", JUNE),
+            ["Ada builds boats. (2026-05-01)", "I moved to Rome. (2026-06-01)"],
+        ),
+        (
+            "Ada builds boats. I live in Oslo. (2026-06-01)",
+            ("I moved to Rome. It rains.", MAY),
+            ["Ada builds boats. I live in Oslo. (2026-06-01)", "It rains. (2026-05-01)"],
+        ),
+        ("x", ("I live in Oslo. I moved to Rome.", MAY), ["x", "I live in Oslo. I moved to Rome. (2026-05-01)"]),
+    ],
+)
+def test_of_two_values_the_later_days_stays(standing, new, stay):
+    """The sentence that is outdated goes, and the line with its last one; a line is not held against itself."""
+    memory = merged(f"- User: {standing}", (f"User: {new[0]}", new[1]))
+    assert lines(memory) == [f"- User: {line}" for line in stay]
+
+
+@pytest.mark.parametrize(
+    ("standing", "new", "stays"),
+    [
+        ("The club meets Mondays at 18:00.", "The club meets at noon instead of Mondays at 18:00.", False),
+        ("The club meets Mondays at 18:00.", "The club meets at noon rather than Mondays at 18:00, sadly.", False),
+        ("The board meets Mondays at 18:00.", "The club rests at noon instead of Mondays at 18:00.", True),
+        ("The club meets Mondays.", "The club meets at noon instead of Mondays.", True),
+        ("No longer Mondays at 18:00 for the club.", "The club meets at noon instead of Mondays at 18:00.", True),
+    ],
+)
+def test_a_line_that_names_what_it_replaces_strikes_it(standing, new, stays):
+    """Where more than one word is named, both speak of the same matter, and the earlier one replaces nothing itself."""
+    memory = merged(f"- User: {standing}", (f"User: {new}", JUNE))
+    assert (f"- User: {standing}" in lines(memory)) == stays
+    assert f"- User: {new} (2026-06-01)" in lines(memory)
+
+
+def test_what_was_removed_is_not_merged_again():
+    """With its day or without, and nothing else goes with it."""
+    memory = merged(
+        "", ("User: I like tea. (2026-05-01)", MAY), ("User: I like jam.", MAY), removed=["User: I like tea"]
+    )
+    assert lines(memory) == ["- User: I like jam. (2026-05-01)"]
+
+
+@pytest.mark.parametrize(
+    ("line", "speaker", "said"),
+    [
+        ("Ada: hi", "Ada", "hi"),
+        ("Ada of Oslo:  hi: you", "Ada of Oslo", "hi: you"),
+        ("hi", "", "hi"),
+        ("Ada:hi", "", "Ada:hi"),
+        ("x" * 41 + ": y", "x" * 41, "y"),
+        ("x" * 42 + ": y", "", "x" * 42 + ": y"),
+    ],
+)
+def test_a_line_begins_with_who_said_it(line, speaker, said):
+    """Forty-one characters before the colon at most."""
+    assert split_speaker(line) == (speaker, said)
+
+
+FLEET = "".join(f"- User: I moved {n} boats to Port{n} on 2026-04-1{n}.\n" for n in range(4))
+SMALL = "".join(f"- User: small thing {n} happened\n" for n in range(8))
+
+
+def test_a_file_within_its_budget_is_left_alone():
+    """The budget itself is within."""
+    text = FLEET + "- User: well so\n- User: hm ok\n"
+    assert merged(text, budget=len(text)) == text
+    assert merged(text, budget=len(text) - 1) == text.replace("- User: hm ok\n", "")
+
+
+@pytest.mark.parametrize(
+    ("budget", "small", "has_wish"), [(400, 8, True), (300, 7, True), (260, 6, True), (250, 7, False), (100, 2, False)]
+)
+def test_where_there_is_no_room_three_quarters_of_the_file_come_first(budget, small, has_wish):
+    """Then what is worth most; headings take their room too."""
+    memory = merged(SMALL, ("User: I always prefer tea.", MAY), budget=budget)
+    assert (memory.count("small"), "tea" in memory) == (small, has_wish)
+    assert len(memory) <= budget
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("User: I moved 3 boats to Oslo.", "User: I moved the boats away."),
+        ("User: I never moved 3 boats.", "User: I surely moved 3 boats."),
+        ("User: I moved 3 boats to Oslo.", "Assistant: I moved 3 boats to Oslo."),
+        ("User: I moved 3 boats to Oslo.", "User: I moved 3 boats to Oslo, " + "and well so and " * 12),
+    ],
+    ids=["tells more", "lasts longer", "a person's", "shorter"],
+)
+def test_a_line_is_worth_what_it_tells_for_its_length(more, less):
+    """Of two lines for which there is no room the one that is worth more stays, in either order."""
+    for pair in ((more, less), (less, more)):
+        present = "".join(f"- {text}\n" for text in pair)
+        assert merged(present, budget=max(len(more), len(less)) + 6) == f"- {more}\n"
