@@ -1,6 +1,7 @@
 """Whether a tick may run now: one process per workspace at a time, and only when it is due."""
 
 import dataclasses
+import os
 from typing import Any
 
 from langgraph_harness_memory.maintenance.due import due
@@ -13,6 +14,10 @@ from langgraph_harness_memory.workspace import Lease
 
 LEASE = "maintenance"
 """Name of the claim on a workspace."""
+
+ELSEWHERE = "another process is at it"
+HERE = "this process is at it already: its own scheduler, or another call of maintain()"
+"""Why a tick does not run while another one does."""
 
 
 def claim(upkeep: Upkeep, state: TickState) -> dict[str, Any]:
@@ -39,10 +44,12 @@ def claim(upkeep: Upkeep, state: TickState) -> dict[str, Any]:
     if isinstance(lease, Failed):
         return {**blank, "skipped": lease.reason}
     if lease is None:
-        return {**blank, "skipped": "another process is at it"}
+        mine = any(process == os.getpid() for process, _ in list(upkeep.under_way))
+        return {**blank, "skipped": HERE if mine else ELSEWHERE}
     if not state.get("force", False) and not _is_due(upkeep, state):
         attempt(lambda: upkeep.workspace.release_lease(lease))  # another process ran it between the two
         return {**blank, "skipped": "not due"}
+    upkeep.under_way.add((os.getpid(), lease.owner))
     if "user_id" not in state and state.get("steps") is None:
         drive(change_state(None, lambda old: dataclasses.replace(old, ticked_at=at)), upkeep.performer().perform)
     return {**blank, "ran": True, "lease": lease.owner}
@@ -66,4 +73,5 @@ def release(upkeep: Upkeep, state: TickState) -> dict[str, Any]:
     if "lease" in state:
         held = Lease(name=LEASE, owner=state["lease"])
         attempt(lambda: upkeep.workspace.release_lease(held))
+        upkeep.under_way.discard((os.getpid(), held.owner))
     return {"finished_at": upkeep.clock.now().isoformat()}

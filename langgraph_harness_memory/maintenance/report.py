@@ -60,9 +60,9 @@ class TickReport(TypedDict):
     """What a tick did."""
 
     ran: bool
-    """`False` when it was not due or another process was at it."""
+    """`False` when it was not due or another tick was under way, in this process or another."""
     skipped: str
-    """Why it did not run; empty when it did."""
+    """Why it did not run, for people: not due, or who is at it (this process or another one); empty when it did."""
     started_at: str
     """ISO 8601, UTC."""
     finished_at: str

@@ -246,7 +246,11 @@ class Operations:
 
         Args:
             user_id: Look after this tenant alone, `None` = the shared root alone; left out = all.
-            force: Whether or not it is due. Another process's run is respected either way.
+            force: Whether or not it is due. A tick that is under way is respected either way, another process's and
+                that of this process's own scheduler.
+
+        Returns:
+            What was done; `ran` is `False` and `skipped` says why where nothing was.
         """
         report: Any = self._parts.graph().invoke(_asked(user_id, force=force))
         done: TickReport = report

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.graph import END, START, StateGraph
 
 from langgraph_harness_memory import (
@@ -114,6 +114,30 @@ def test_claim_keeps_a_second_process_out_and_expires(tmp_path: Path) -> None:
     assert (skipped["ran"], skipped["skipped"]) == (False, "another process is at it")
     clock.advance(timedelta(minutes=16))
     assert memory.maintain()["ran"]
+    assert memory.maintain()["ran"]
+
+
+def test_tick_that_is_turned_away_by_its_own_process_says_so(tmp_path: Path) -> None:
+    """A person who asks for a tick while the scheduler runs one is told that it is this process, and by whom."""
+    asked = threading.Event()
+    go_on = threading.Event()
+
+    def slow(messages: list[BaseMessage]) -> str:
+        asked.set()
+        assert go_on.wait(30)
+        return FACT
+
+    memory = built(tmp_path, model=ScriptedChatModel(script=[slow, FACT, MEMORY], repeat=True))
+    say(memory, "I move to Oslo on May 3rd")
+    memory.start()
+    try:
+        assert asked.wait(30)
+        turned_away = memory.maintain()
+        assert not turned_away["ran"]
+        assert turned_away["skipped"].startswith("this process is at it already: its own scheduler")
+    finally:
+        go_on.set()
+        memory.stop()
     assert memory.maintain()["ran"]
 
 
