@@ -1,5 +1,9 @@
 """The commands, put together."""
 
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from langgraph_harness_memory.cli import (
@@ -15,6 +19,13 @@ from langgraph_harness_memory.cli import (
     view_command,
 )
 
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"harness-memory {version('langgraph-harness-memory')}\n")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="harness-memory",
     help="Memory for LangGraph agents that a person can open in an editor.",
@@ -24,6 +35,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def _common(
+    *,
+    show_version: Annotated[
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_tell_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Memory for LangGraph agents that a person can open in an editor."""
+
 
 _SEE = "See it work"
 _READ = "Read a memory"

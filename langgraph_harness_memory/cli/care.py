@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from langgraph_harness_memory.cli import options
-from langgraph_harness_memory.cli.console import Terminal
+from langgraph_harness_memory.cli.console import Terminal, counted
 from langgraph_harness_memory.cli.guard import NO, guarded
 from langgraph_harness_memory.cli.opening import open_memory, tenant_workspace
 from langgraph_harness_memory.curation.finding import Found, Target, find
@@ -100,11 +100,15 @@ def forget_asking(
     terminal.answer(
         {"found": [{"path": f.path, "line_number": f.number, "content": f.text} for f in found], "report": report}
     )
-    terminal.say(f"{report.lines} lines forgotten in {', '.join(map(escape, report.paths)) or 'no file'}")
+    terminal.say(f"{counted(report.lines, 'line')} forgotten in {', '.join(map(escape, report.paths)) or 'no file'}")
     if report.sessions and not sessions:
-        terminal.say(f"[dim]still said in {len(report.sessions)} session logs; --sessions redacts them[/]")
+        terminal.say(
+            f"[dim]still said in {counted(len(report.sessions), 'session log')}; 'harness-memory forget' with --sessions redacts there[/]"
+        )
     if report.backups and not backups:
-        terminal.say(f"[dim]still in {len(report.backups)} earlier versions; --backups removes it there[/]")
+        terminal.say(
+            f"[dim]still in {counted(len(report.backups), 'earlier version')}; 'harness-memory forget' with --backups removes it there[/]"
+        )
     if report.failed:
         terminal.note(f"[red]not finished:[/] {escape(report.failed)}; ask again")
     return report.failed is None
@@ -167,4 +171,4 @@ def restore(
     terminal.answer({"restored": restored})
     terminal.say(f"{escape(restored.version)} is MEMORY.md again")
     if restored.left_out:
-        terminal.say(f"[dim]{restored.left_out} lines that were forgotten since stay out[/]")
+        terminal.say(f"[dim]left out, since it was forgotten: {counted(restored.left_out, 'line')}[/]")

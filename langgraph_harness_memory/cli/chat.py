@@ -73,11 +73,11 @@ def _tell(terminal: Terminal, waiting: deque[str]) -> None:
         terminal.say(f"  [dim]·[/] {waiting.popleft()}")
 
 
-def _read_line(terminal: Terminal) -> str | None:
+def _read_line(terminal: Terminal, prompt: str = "you> ") -> str | None:
     try:
         if sys.stdin.isatty():
             import readline  # noqa: F401  gives input() history and editing
-        return input("you> " if terminal.out.is_terminal else "")
+        return input(prompt if terminal.out.is_terminal else "")
     except EOFError:
         return None
 
@@ -182,7 +182,7 @@ class Seat:
         if not interrupts:
             return None
         self.terminal.say(f"[yellow]the agent asks:[/] {escape(str(interrupts[0].value))}")
-        answer = (_read_line(self.terminal) or "").strip().lower()
+        answer = (_read_line(self.terminal, "[y/N] ") or "").strip().lower()
         return Command(resume=answer in ("y", "yes"))
 
     def _memory(self, _rest: str) -> None:
@@ -190,6 +190,9 @@ class Seat:
         self.terminal.say(escape(read[0].rstrip()) if read and read[0].strip() else "[dim]MEMORY.md is empty so far[/]")
 
     def _search(self, words: str) -> None:
+        if not words:
+            self.terminal.say("name what to find: /search WORDS")
+            return
         hits = self.memory.index.for_tenant(self.user).search(words, 5)
         for hit in hits:
             self.terminal.say(f"  [bold]{escape(hit.path)}#{hit.line_number}[/]  {escape(hit.content)}")
@@ -199,7 +202,16 @@ class Seat:
     def _forget(self, words: str) -> None:
         from langgraph_harness_memory.cli.care import forget_asking
 
-        forget_asking(self.terminal, self.memory, query=words, user=self.user, ask=lambda: _read_line(self.terminal))
+        if not words:
+            self.terminal.say("name the words of the lines to forget: /forget WORDS")
+            return
+        forget_asking(
+            self.terminal,
+            self.memory,
+            query=words,
+            user=self.user,
+            ask=lambda: _read_line(self.terminal, "forget these lines? [y/N] "),
+        )
 
     def _compact(self, _rest: str) -> None:
         before = self.agent.get_state(self.config).values.get("messages", [])

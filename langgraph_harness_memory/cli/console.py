@@ -5,11 +5,14 @@ Answers go to standard output, everything else to standard error. Colour and pro
 """
 
 import json
+import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -20,6 +23,9 @@ from rich.table import Table
 
 _PAGE = 120
 """Columns of a table where no terminal has a width."""
+
+
+_NAME = "harness-memory"
 
 
 class _Pipe(Console):
@@ -110,6 +116,20 @@ class Bar:
     def to(self, done: int, what: str | None = None) -> None:
         """Say how many steps are done, and what is being done."""
         self._progress.update(self._task, completed=done, description=what)
+
+
+def called() -> str:
+    """Write how this command is called here: by its name where the shell finds it, else by the path it was started with."""
+    started = Path(sys.argv[0])
+    found = shutil.which(_NAME)
+    if started.name != _NAME or (found is not None and Path(found).resolve() == started.resolve()):
+        return _NAME
+    return shlex.quote(str(started))
+
+
+def counted(number: int, thing: str) -> str:
+    """Write a number of things, "1 line" or "2 lines"."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def plain(value: Any) -> Any:

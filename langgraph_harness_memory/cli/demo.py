@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from langgraph_harness_memory.agent import create_memory_agent
 from langgraph_harness_memory.cli import options
-from langgraph_harness_memory.cli.console import Terminal
+from langgraph_harness_memory.cli.console import Terminal, called
 from langgraph_harness_memory.cli.demo_script import QUESTIONS, TALKS, Question, Talk
 from langgraph_harness_memory.cli.demo_tools import TOOLS
 from langgraph_harness_memory.cli.guard import NO, guarded
@@ -130,8 +130,9 @@ def demo(
         named = memory.workspace.name
         _show_files(terminal, memory)
     terminal.say("")
-    terminal.say(f"[dim]look:[/] harness-memory search refunds -w {escape(named)}")
-    terminal.say(f"[dim]     [/] harness-memory view -w {escape(named)} -o memory.html")
+    program = escape(called())
+    terminal.say(f"[dim]look:[/] {program} search refunds -w {escape(named)}")
+    terminal.say(f"[dim]     [/] {program} view -w {escape(named)} -o memory.html")
     _table(terminal, outcomes, recalls, kept=kept, where=named, failures=happened.failures)
     if happened.failures or not all(r.recalled and r.absent_from_live_context for r in recalls):
         raise typer.Exit(NO)

@@ -237,7 +237,8 @@ def _upkeep(memory: HarnessMemory) -> Iterator[Finding]:
             )
         since = held.last_tick or held.first_message
         if user is None and since is not None and now - since > _STALE:
-            what = f"{name}: has not run since {since:%Y-%m-%d}"
+            never = f"has never run; the first message is of {since:%Y-%m-%d}"
+            what = f"{name}: {never if held.last_tick is None else f'has not run since {since:%Y-%m-%d}'}"
             yield _warning("maintenance", what, "harness-memory maintain, or see 'harness-memory cron'")
     for folder in nameless(memory.workspace, known):
         yield _warning(

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from langgraph_harness_memory.cli import options
-from langgraph_harness_memory.cli.console import Terminal
+from langgraph_harness_memory.cli.console import Terminal, counted
 from langgraph_harness_memory.cli.guard import NO, guarded
 from langgraph_harness_memory.cli.opening import open_memory, tenant_workspace
 from langgraph_harness_memory.errors import SettingError
@@ -69,7 +69,7 @@ def get(
 ) -> None:
     """Print numbered lines of a file.
 
-    Exit status 1 when there is no such file.
+    Exit status 1 when there is no such file or line.
 
     Example: harness-memory get memory/2026-04-12.md#7 -C 5
     """
@@ -94,3 +94,6 @@ def get(
     terminal.answer({"path": path, "total_lines": len(texts), "lines": shown})
     for number, text in numbered:
         terminal.say(f"[dim]{number:>6}[/]  {escape(text)}")
+    if start is not None and start > max(1, len(texts)):
+        terminal.note(f"{escape(path)} has {counted(len(texts), 'line')}")
+        raise typer.Exit(NO)

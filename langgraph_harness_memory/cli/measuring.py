@@ -87,6 +87,11 @@ def users(workspace: Workspace, sessions: list[SessionInfo]) -> list[str]:
     return sorted(known)
 
 
+def is_known(workspace: Workspace, sessions: list[SessionInfo], user: str) -> bool:
+    """Say whether a user has a session or a folder here, also one that does not tell whose it is."""
+    return user in users(workspace, sessions) or tenant_root(user).name in workspace.folders("users")
+
+
 def nameless(workspace: Workspace, known: list[str]) -> list[str]:
     """List the folders of tenants whose id nothing tells any more."""
     named = {tenant_root(user).name for user in known}

@@ -15,7 +15,7 @@ from langgraph_harness_memory.cli.guard import guarded
 from langgraph_harness_memory.cli.opening import find_workspace, open_memory, tenant_workspace
 from langgraph_harness_memory.curation.redaction import redact
 from langgraph_harness_memory.curation.wording import words
-from langgraph_harness_memory.errors import ConversationUnreadable
+from langgraph_harness_memory.errors import ConversationUnreadable, SettingError
 from langgraph_harness_memory.formats import daily_log, memory_md, tombstones
 from langgraph_harness_memory.formats.foreign_memories import SYSTEMS, ForeignFact, System, is_wanted, read_memory
 from langgraph_harness_memory.workspace import Workspace, read_text, text_bytes
@@ -100,6 +100,8 @@ def import_(
 
 def _texts(source: Source, path: Path) -> dict[str, str]:
     path = path.expanduser()
+    if not path.exists():
+        raise SettingError.refused("path", str(path), "there is no such folder or file")
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     base = path if path.is_dir() else path.parent
     out: dict[str, str] = {}

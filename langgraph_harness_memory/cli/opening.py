@@ -70,6 +70,25 @@ def open_memory(
     return HarnessMemory(workspace, model=model or ExtractiveChatModel(), config=config, on_event=on_event, **more)
 
 
+def without_secrets(url: str) -> tuple[str, bool]:
+    """Take the passwords out of a URL, for what others can read.
+
+    Args:
+        url: Of a server; the password may stand before the host and in the query.
+
+    Returns:
+        The URL without them, and whether there were any.
+    """
+    head, _, query = url.partition("?")
+    scheme, slashes, rest = head.partition("://")
+    login, at, place = rest.rpartition("@")
+    user, colon, _ = login.partition(":")
+    items = [item for item in query.split("&") if item]
+    kept = [item for item in items if not item.lower().startswith(("password=", "sslpassword="))]
+    shown = f"{scheme}{slashes}{user}{at}{place}" + (f"?{'&'.join(kept)}" if kept else "")
+    return shown, bool(colon) or kept != items
+
+
 def tenant_workspace(workspace: Workspace, user: str | None) -> Workspace:
     """Return the tree of one tenant."""
     return workspace if user is None else workspace.under(str(tenant_root(user)))

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from langgraph_harness_memory.agent import create_memory_agent
 from langgraph_harness_memory.cli import options
-from langgraph_harness_memory.cli.console import Bar, Terminal
+from langgraph_harness_memory.cli.console import Bar, Terminal, called
 from langgraph_harness_memory.cli.guard import NO, ending_soon, guarded
 from langgraph_harness_memory.cli.happenings import Happenings
 from langgraph_harness_memory.cli.opening import BY_HAND, choose_model, open_memory
@@ -56,6 +56,13 @@ def replay(
     """
     terminal = Terminal(as_json=as_json)
     conversations, left_out = _read(_expanded(files), terminal)
+    if not conversations:
+        # No memory is made where there is nothing to put into it.
+        terminal.answer({"conversations": 0, "threads": [], "left_out": left_out})
+        for left in left_out:
+            _note(terminal, left)
+        terminal.note("there is no conversation to replay")
+        raise typer.Exit(NO)
     curator = choose_model(model)
     sizes = {"trigger_messages": trigger_messages, "trigger_tokens": trigger_tokens, "keep_messages": keep_messages}
     config = _config({k: v for k, v in sizes.items() if v is not None}, max_result_chars, curator)
@@ -175,6 +182,10 @@ def _show(
     rows = [[name.replace("_", " "), value] for name, value in total.items()]
     terminal.table("", ["replayed", ""], rows)
     for left in left_out:
-        terminal.note(f"[yellow]left out[/]  {escape(left.reason)}")
+        _note(terminal, left)
     if not terminal.as_json and outcomes:
-        terminal.say(f"[dim]try:[/] harness-memory search WORDS -w {escape(workspace)}")
+        terminal.say(f"[dim]try:[/] {escape(called())} search WORDS -w {escape(workspace)}")
+
+
+def _note(terminal: Terminal, left: LeftOut) -> None:
+    terminal.note(f"[yellow]left out[/]  {escape(left.reason)}")

@@ -16,7 +16,8 @@ from langgraph_harness_memory.cli import options
 from langgraph_harness_memory.cli.console import Terminal
 from langgraph_harness_memory.cli.durations import duration
 from langgraph_harness_memory.cli.guard import NO, guarded
-from langgraph_harness_memory.cli.opening import choose_model, open_memory
+from langgraph_harness_memory.cli.measuring import is_known
+from langgraph_harness_memory.cli.opening import choose_model, open_memory, without_secrets
 from langgraph_harness_memory.errors import SettingError
 from langgraph_harness_memory.maintenance.cron import register_cron
 from langgraph_harness_memory.workspace.opening import is_postgres_url
@@ -42,6 +43,8 @@ def maintain(
     pause = None if every is None else duration(every, "--every")
     who: dict[str, Any] = {} if user is None else {"user_id": user}
     with open_memory(workspace, model=choose_model(model)) as memory:
+        if user is not None and not is_known(memory.workspace, memory.sessions.threads(), user):
+            raise SettingError.refused("--user", user, "nobody of this name has a memory here; see status --all-users")
         while True:
             with terminal.working("maintaining"):
                 report = memory.maintain(force=not if_due, **who)
@@ -91,17 +94,31 @@ def cron(
     Or a systemd service and timer; it installs nothing. With --url it registers a cron on a LangGraph server, once however
     often it is called.
 
-    Example: harness-memory cron -w workspace --every 6h | crontab -
+    A password in a Postgres URL is left out of what it prints; ~/.pgpass of whoever runs it keeps passwords.
+
+    Example: harness-memory cron -w workspace --every 6h
     """
     terminal = Terminal(as_json=as_json)
     gap = duration(every, "--every")
     if url is not None:
         found = asyncio.run(_registered(url, graph, _schedule(gap)))
-        terminal.answer({"cron_id": found, "schedule": _schedule(gap), "url": url})
+        terminal.answer({"cron_id": found, "schedule": _schedule(gap), "url": without_secrets(url)[0]})
         terminal.say(f"cron {escape(found)} runs {escape(graph)} at {_schedule(gap)} UTC")
         return
     program = shutil.which("harness-memory") or "harness-memory"
-    where = workspace if is_postgres_url(workspace) else str(Path(workspace).expanduser().resolve())
+    notes: list[str] = []
+    if is_postgres_url(workspace):
+        where, secrets = without_secrets(workspace)
+        if secrets:
+            notes.append(
+                "the password of the URL is left out, since everybody on the machine can read a command line; give it to whoever "
+                "runs this in ~/.pgpass (host:port:database:user:password, chmod 600), or give the whole URL as "
+                "HARNESS_MEMORY_WORKSPACE and delete --workspace here"
+            )
+    else:
+        where = str(Path(workspace).expanduser().resolve())
+        if not Path(where).is_dir():
+            notes.append(f"there is no folder {where!r} yet, and maintenance makes none")
     command = [program, "maintain", "--workspace", where, *(["--model", model] if model else [])]
     line = f"{_schedule(gap)} {shlex.join(command)}".replace("%", "\\%")
     service = (
@@ -111,11 +128,13 @@ def cron(
         f"[Unit]\nDescription=Maintenance of a memory\n\n[Timer]\nOnBootSec=5min\nOnUnitActiveSec={int(gap.total_seconds())}s\n"
         "Persistent=true\n\n[Install]\nWantedBy=timers.target\n"
     )
-    terminal.answer({"crontab": line, "systemd": {"service": service, "timer": timer}})
+    terminal.answer({"crontab": line, "systemd": {"service": service, "timer": timer}, "notes": notes})
     if systemd:
         terminal.say(escape(f"# harness-memory.service\n{service}\n# harness-memory.timer\n{timer}"))
     else:
         terminal.say(escape(line))
+    for note in notes:
+        terminal.note(f"[yellow]note[/]  {escape(note)}")
 
 
 async def _registered(url: str, graph: str, schedule: str) -> str:
@@ -128,7 +147,7 @@ async def _registered(url: str, graph: str, schedule: str) -> str:
     except HTTPError as error:
         reason = str(error) or type(error).__name__
         raise SettingError.refused(
-            "--url", url, f"give the address of a LangGraph server that answers ({reason})"
+            "--url", without_secrets(url)[0], f"give the address of a LangGraph server that answers ({reason})"
         ) from error
 
 

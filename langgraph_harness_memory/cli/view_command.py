@@ -16,6 +16,7 @@ from langgraph_harness_memory.cli.guard import guarded
 from langgraph_harness_memory.cli.opening import open_memory, tenant_workspace
 from langgraph_harness_memory.cli.view import SessionView, page, points
 from langgraph_harness_memory.conversation.tokens import TokenCounter
+from langgraph_harness_memory.errors import SettingError, WorkspaceError
 from langgraph_harness_memory.memory import HarnessMemory
 
 
@@ -35,6 +36,10 @@ def view(
     Example: harness-memory view -w workspace -o memory.html --open
     """
     terminal = Terminal(as_json=as_json)
+    output = output.expanduser()
+    if output.is_dir() or not output.parent.is_dir():
+        reason = "it is a folder" if output.is_dir() else f"there is no folder {str(output.parent)!r}"
+        raise SettingError.refused("--output", str(output), f"{reason}; name a file to write, for example memory.html")
     with open_memory(workspace) as memory:
         known = memory.sessions.threads(tenant=user)
         sessions: list[SessionView] = []
@@ -58,7 +63,12 @@ def view(
             user=user,
             written_at=datetime.now(UTC),
         )
-    output.write_text(text, encoding="utf-8")
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WorkspaceError(
+            f"{output} could not be written: {error.strerror or error}; see the disk and its rights"
+        ) from error
     terminal.answer({"path": str(output.resolve()), "sessions": len(sessions), "bytes": len(text.encode())})
     terminal.say(f"written to [bold]{escape(str(output))}[/] ({len(text.encode()):,} bytes)")
     if browser:

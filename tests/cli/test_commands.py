@@ -6,6 +6,7 @@ import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from langgraph_harness_memory.cli.app import app
 from langgraph_harness_memory.curation.extractor import ExtractiveChatModel
 from langgraph_harness_memory.memory import HarnessMemory
 from langgraph_harness_memory.testing import FrozenClock
+from langgraph_harness_memory.workspace.opening import open_workspace
 
 COMMANDS = [c.name or c.callback.__name__.strip("_") for c in app.registered_commands]
 TODAY = datetime.now(UTC)
@@ -107,6 +109,7 @@ def test_get_prints_numbered_lines(command, workspace):
     [
         (["MEMORY.md", "--start", "5", "--end", "2"], 2, "--end=2 cannot be used"),
         (["nothing.md"], 1, "there is no file 'nothing.md'"),
+        (["MEMORY.md#999"], 1, "MEMORY.md has "),
         (["../outside.md"], 3, "outside.md"),
         (["/etc/passwd"], 3, "/etc/passwd"),
     ],
@@ -147,6 +150,19 @@ def test_maintain_runs_one_tick(command, workspace):
     assert "reindexed" in command("maintain", "-w", workspace).stdout
 
 
+def test_maintain_says_who_keeps_it_from_running(command, workspace):
+    """A tick of another process is under way: status 0, since that one does the work."""
+    assert open_workspace(workspace).acquire_lease("maintenance", ttl=timedelta(minutes=1)) is not None
+    assert "did not run: another process is at it" in command("maintain", "-w", workspace).stdout
+
+
+def test_maintain_makes_no_memory_for_a_user_who_is_mistyped(command, workspace):
+    """A name that nobody has here is refused, and no folder is made for it."""
+    assert "--user='anne' cannot be used" in command("maintain", "-w", workspace, "--user", "anne", status=2).stderr
+    assert [p.name for p in (workspace / "users").iterdir()] == ["ann"]
+    assert command.json("maintain", "-w", workspace, "--user", "ann")["ran"]
+
+
 def test_maintain_every_stays_until_it_is_stopped(program, workspace):
     """It runs at once and again, and Ctrl-C ends it."""
     line, environment = program
@@ -169,6 +185,30 @@ def test_cron_prints_a_line_that_runs_maintenance(command, workspace, every, sch
     line = command("cron", "-w", workspace, "--every", every).stdout.strip()
     assert line.startswith(f"{schedule} ")
     assert line.endswith(f"maintain --workspace {workspace}")
+
+
+@pytest.mark.parametrize("where", ["someone:hunter2@db.example/memory", "db.example/memory?password=hunter2&schema=m"])
+@pytest.mark.parametrize("form", [[], ["--systemd"], ["--json"]])
+def test_cron_leaves_a_password_out_of_what_everybody_can_read(command, where, form):
+    """Of the line, of the service and of the document; it says where the password belongs instead."""
+    ran = command("cron", "-w", f"postgresql://{where}", *form)
+    assert "hunter2" not in ran.output
+    assert "db.example/memory" in ran.stdout
+    assert "~/.pgpass" in ran.stderr
+
+
+def test_cron_of_a_server_says_no_password_either(command):
+    """Where the server does not answer, the address is named without its login."""
+    told = command("cron", "--url", "http://someone:hunter2@127.0.0.1:1", status=2).output
+    assert "--url='http://someone@127.0.0.1:1' cannot be used" in told
+    assert "hunter2" not in told
+
+
+def test_cron_says_when_its_folder_is_not_there(command, tmp_path):
+    """The line is printed all the same: the memory may begin later."""
+    ran = command("cron", "-w", tmp_path / "later")
+    assert ran.stdout.strip().endswith(f"maintain --workspace {tmp_path / 'later'}")
+    assert "there is no folder" in ran.stderr
 
 
 def test_cron_refuses_what_cron_cannot_say(command, workspace):
@@ -302,6 +342,19 @@ def test_view_writes_a_page(command, workspace, tmp_path):
     assert "never coffee" not in page
 
 
+@pytest.mark.parametrize(("output", "words"), [("", "it is a folder"), ("nowhere/m.html", "there is no folder")])
+def test_view_refuses_a_place_that_cannot_hold_the_page(command, workspace, tmp_path, output, words):
+    """Before it reads a thing, and without a traceback."""
+    assert words in command("view", "-w", workspace, "-o", tmp_path / output, status=2).stderr
+
+
+def test_view_says_when_the_page_cannot_be_written(command, workspace, tmp_path):
+    """A full disk is one line and status 3."""
+    (tmp_path / "m.html").symlink_to("/dev/full")
+    ran = command("view", "-w", workspace, "-o", tmp_path / "m.html", status=3)
+    assert "m.html could not be written: No space left on device" in ran.stderr
+
+
 def test_import_brings_facts_in_once(command, workspace, tmp_path):
     """Dry run writes nothing; the second run finds all of it known; what was forgotten here stays out."""
     source = tmp_path / "openclaw"
@@ -357,6 +410,13 @@ def test_import_refuses_a_folder_that_holds_no_memory(command, tmp_path):
     )
 
 
+def test_import_refuses_a_path_that_is_not_there(command, tmp_path):
+    """A typing error is a wrong setting, and makes no memory."""
+    ran = command("import", "openclaw", tmp_path / "typo", "-w", tmp_path / "w", status=2)
+    assert "there is no such folder or file" in ran.stderr
+    assert not (tmp_path / "w").exists()
+
+
 def test_copy_moves_a_whole_memory(command, workspace, tmp_path):
     """Every file arrives; a target that holds something else is refused."""
     told = command.json("copy", workspace, tmp_path / "copy")
@@ -396,6 +456,11 @@ def test_a_reader_that_hangs_up_is_no_error(program, workspace):
     with process.stderr as stderr:
         assert b"Traceback" not in stderr.read()
     assert process.wait(timeout=60) == 0
+
+
+def test_the_version_can_be_asked_for(command):
+    """The one that pip knows."""
+    assert command("--version").stdout == f"harness-memory {version('langgraph-harness-memory')}\n"
 
 
 def test_the_workspace_can_come_from_the_environment(command, workspace, monkeypatch):

@@ -85,6 +85,17 @@ def test_what_cannot_be_read_is_named_and_the_others_go_on(command, tmp_path):
     assert len(logged(tmp_path / "w")) == 2
 
 
+def test_nothing_to_replay_makes_no_memory(command, tmp_path):
+    """A mistyped file is named; there is no table of zeros and no folder."""
+    ran = command("replay", tmp_path / "typo.json", "-w", tmp_path / "w", status=1)
+    assert "typo.json: No such file or directory" in ran.stderr
+    assert "there is no conversation to replay" in ran.stderr
+    assert ran.stdout == ""
+    told = command.json("replay", tmp_path / "typo.json", "-w", tmp_path / "w", status=1)
+    assert [left["file"] for left in told["left_out"]] == [str(tmp_path / "typo.json")]
+    assert not (tmp_path / "w").exists()
+
+
 def test_a_folder_is_taken_for_the_conversations_in_it(command, tmp_path):
     """By the endings that conversations have."""
     told = command.json("replay", DATA, "-w", tmp_path / "w")

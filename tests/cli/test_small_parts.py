@@ -11,10 +11,11 @@ import typer
 
 from langgraph_harness_memory import events
 from langgraph_harness_memory.cli import options
-from langgraph_harness_memory.cli.console import Terminal, plain
+from langgraph_harness_memory.cli.console import Terminal, called, plain
 from langgraph_harness_memory.cli.durations import duration
 from langgraph_harness_memory.cli.guard import guarded
 from langgraph_harness_memory.cli.happenings import Happenings, line
+from langgraph_harness_memory.cli.opening import without_secrets
 from langgraph_harness_memory.errors import LockTimeout, MissingExtra, SettingError
 
 
@@ -61,6 +62,36 @@ def test_ctrl_c_ends_a_process_whose_threads_wait_for_ever():
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False)
     assert ran.returncode == 130
     assert "goes on from there" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "had"),
+    [
+        ("postgresql://u:p@h:5432/d?schema=s", "postgresql://u@h:5432/d?schema=s", True),
+        ("postgresql://u:p@x@h/d", "postgresql://u@h/d", True),
+        ("postgres://h/d?password=p&sslpassword=q", "postgres://h/d", True),
+        ("postgresql://u@h/d?", "postgresql://u@h/d", False),
+        ("postgresql://h:5432/d", "postgresql://h:5432/d", False),
+        ("http://h:2024", "http://h:2024", False),
+    ],
+)
+def test_a_url_is_shown_without_its_passwords(url, shown, had):
+    """Wherever they stand in it."""
+    assert without_secrets(url) == (shown, had)
+
+
+def test_hints_name_the_command_as_it_can_be_called(monkeypatch, tmp_path):
+    """In an environment that is not on the PATH the bare name would not be found."""
+    program = tmp_path / "bin dir" / "harness-memory"
+    program.parent.mkdir()
+    program.touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert called() == f"'{program}'"
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert called() == "harness-memory"
+    monkeypatch.setattr(sys, "argv", ["-c"])
+    assert called() == "harness-memory"
 
 
 @dataclass(frozen=True, slots=True)
