@@ -1,9 +1,11 @@
 """The model without a model, as a chat model."""
 
 import json
+import re
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
@@ -206,3 +208,151 @@ def test_the_same_request_has_the_same_answer():
     """In every process and at any time."""
     texts = [f"I moved to City{n} on 2026-01-{n % 28 + 1:02}." for n in range(50)]
     assert flushed(*texts) == flushed(*texts)
+
+
+def answered(**fields) -> str:
+    return ExtractiveChatModel().invoke([HumanMessage(json.dumps(fields))]).text
+
+
+def test_each_message_of_a_flush_is_told_under_its_speaker():
+    """By role, by name, by the tool it repeats, or by the name that stands before it more than once; each on its own day."""
+    messages = [
+        {"role": "user", "text": "I moved to Oslo yesterday."},
+        {"role": "assistant", "text": "The fair in Lisbon starts on May 3.", "repeats": "tool:web"},
+        {"role": "tool", "text": "Port 8080 is open in Graz since 2019."},
+        {"text": "I like jam.", "sent": "2026-04-01T09:00"},
+        {"role": "user", "name": "Dana", "text": "I like tea since yesterday.", "sent": "2026-04-02"},
+        {"role": "user", "text": "Ann: I like rum."},
+        {"role": "assistant", "text": "Ann: I like gin."},
+        {"role": "user", "text": "Bob: I like ale."},
+    ]
+    assert answered(task="flush", today="2026-04-12", messages=messages).split("\n") == [
+        "- User: I moved to Oslo yesterday (2026-04-11).",
+        "- web: The fair in Lisbon starts on May 3.",
+        "- Tool: Port 8080 is open in Graz since 2019.",
+        "- User: I like jam.",
+        "- Dana: I like tea since yesterday (2026-04-01).",
+        "- Ann: I like rum.",
+        "- Ann: I like gin.",
+        "- User: Bob: I like ale.",
+    ]
+
+
+@pytest.mark.parametrize("today", ["someday", "", None, 5])
+def test_a_day_that_is_none_dates_nothing(today):
+    """The words stay alone."""
+    said = [{"role": "user", "text": "I moved to Oslo yesterday."}]
+    assert answered(task="flush", today=today, messages=said) == "- User: I moved to Oslo yesterday."
+
+
+def test_what_memory_and_log_hold_is_known():
+    """Headings are not; lines of the log may have their bullets."""
+    known = {"memory": "# I like tea\n- User: I moved to Oslo", "log": ["- User: I like jam"]}
+    said = [{"role": "user", "text": text} for text in ("I moved to Oslo.", "I like jam.", "I like tea.")]
+    assert answered(task="flush", known=known, messages=said) == "- User: I like tea."
+
+
+def test_a_few_sentences_of_an_unnamed_assistant_and_many_of_a_persons():
+    """A message that is passed on from a tool is nobody's own: it needs to tell less."""
+    text = " ".join(f"I moved {n} boats to Port{n} on 2026-04-1{n}." for n in range(5))
+    counts = {
+        role: answered(task="flush", messages=[{"role": role, "text": text}]).count("boats")
+        for role in ("user", "assistant")
+    }
+    assert counts == {"user": 5, "assistant": 3}
+    told = {"role": "assistant", "text": "The red bench rests near Oslo."}
+    assert answered(task="flush", messages=[told]) == "NO_REPLY"
+    assert answered(task="flush", messages=[told | {"repeats": "tool:web"}]) == "- web: The red bench rests near Oslo."
+    own = {"role": "user", "text": text, "repeats": "tool:web"}
+    assert answered(task="flush", messages=[own]).count("boats") == 3
+
+
+def test_a_merge_takes_every_field_of_its_request():
+    """Lines with their days, the memory, what was removed; without a budget there is one of 16,000 characters."""
+    new = [{"text": "User: I like tea.", "date": "2026-04-01"}, {"text": "User: I like jam."}, 7]
+    answer = answered(task="consolidation", new=new, memory="- a b\n", removed=["User: I like jam", 3])
+    assert answer == "- a b\n\n## Preferences and rules\n\n- User: I like tea. (2026-04-01)\n"
+    many = [{"text": f"User: I moved {n} boats to Port{n} on 2026-04-11."} for n in range(500)]
+    assert 15_900 < len(answered(task="consolidation", new=many)) <= 16_000
+    assert 900 < len(answered(task="consolidation", new=many, budget_characters=1_000)) <= 1_000
+
+
+@pytest.mark.parametrize("turns", [1, 8, 60, 400])
+def test_a_summary_is_half_as_long_as_what_it_stands_for(turns):
+    """Nearly as long where that is little, 8,000 characters at most; an earlier summary has its own length."""
+    said = [f"I moved {n} boats to Port{n} and {n} cars to Town{n} on 2026-04-11." for n in range(turns)]
+    length = sum(len(text) for text in said)
+    most = min(8_000, max(length // 2, min(int(length * 0.85), 1_500)))
+    body = "\n\n".join(f"[user] {text}" for text in said)
+    earlier = "- I sold the old lighthouse in Bergen in 2019."
+    for before in ("", earlier):
+        block = f"<previous_summary>\n{before}\n</previous_summary>\n\n" if before else ""
+        text = ExtractiveChatModel().invoke([HumanMessage(f"{block}{body}\n\n[user] ok\n\n[user] ok")]).text
+        limit = max(200, min(8_000, most + len(before) + 4))
+        assert 0.6 * min(limit, length) - 120 < len(text) <= limit
+
+
+def test_the_first_of_several_stop_words_ends_the_answer():
+    """Empty ones and those that do not come are none."""
+    model = ExtractiveChatModel()
+    assert model.invoke("I like tea since 2019.", stop=["since", "tea"]).text == "Noted: I like "
+    assert model.invoke("I like tea since 2019.", stop=["Noted"]).text == ""
+    assert model.invoke("I like tea since 2019.", stop=["", "jam"]).text == "Noted: I like tea since 2019."
+
+
+def test_an_answer_says_how_it_ended_and_who_gave_it():
+    """As models do: with text, or with calls; the last streamed piece says it too."""
+    model = ExtractiveChatModel()
+    assert model.invoke("I like tea.").response_metadata == {"model_name": "extractive", "finish_reason": "stop"}
+    called = {"model_name": "extractive", "finish_reason": "tool_calls"}
+    bound = model.bind_tools([memory_search])
+    assert bound.invoke("Where is Ada?").response_metadata == called
+    *_, last = bound.stream("Where is Ada?")
+    assert last.response_metadata == called
+    assert last.chunk_position == "last"
+    assert last.tool_call_chunks[0]["index"] == 0
+    assert last.tool_call_chunks[0]["args"] == '{"query": "Where is Ada?"}'
+    assert [piece.text for piece in model.stream("I like  tea.")] == ["Noted: ", "I ", "like ", "tea.", ""]
+
+
+def test_a_call_has_an_id_of_its_own_and_always_the_same():
+    """Sixteen digits, other ones for another question or at another place in a conversation."""
+    model = ExtractiveChatModel().bind_tools([memory_search])
+
+    def call_id(*messages):
+        return model.invoke(list(messages)).tool_calls[0]["id"]
+
+    ids = [
+        call_id(HumanMessage("Where is Ada?")),
+        call_id(SystemMessage("x"), HumanMessage("Where is Ada?")),
+        call_id(HumanMessage("Where is Bob?")),
+    ]
+    assert len(set(ids)) == 3
+    assert ids[0] == call_id(HumanMessage("Where is Ada?"))
+    assert all(re.fullmatch(r"call_[0-9a-f]{16}", each) for each in ids)
+
+
+def test_every_streamed_piece_is_told_to_the_callbacks():
+    """So that a user sees it come."""
+    told = []
+
+    class Listener(BaseCallbackHandler):
+        def on_llm_new_token(self, token, *, chunk=None, **kwargs):
+            told.append((token, chunk.text))
+
+    list(ExtractiveChatModel().stream("I like tea.", config={"callbacks": [Listener()]}))
+    assert told[:3] == [("Noted: ", "Noted: "), ("I ", "I "), ("like ", "like ")]
+
+
+def test_it_says_what_it_is():
+    """For traces and caches."""
+    model = ExtractiveChatModel()
+    assert (model._llm_type, model._identifying_params) == ("extractive", {"model_name": "extractive"})
+
+
+def test_tools_are_bound_with_what_else_is_asked_for():
+    """A choice of tool is not: rules decide what is called."""
+    bound = ExtractiveChatModel().bind_tools([memory_search], tool_choice="any", stop=["tea"])
+    assert bound.kwargs["stop"] == ["tea"]
+    assert [each["function"]["name"] for each in bound.kwargs["tools"]] == ["memory_search"]
+    assert "tool_choice" not in bound.kwargs
