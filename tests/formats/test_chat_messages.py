@@ -26,7 +26,7 @@ def dumped(cls: str, /, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "value",
     [
-        *({"role": role, "content": "x"} for role in "system developer user human assistant ai model tool function".split()),
+        *({"role": role, "content": "x"} for role in ["system", "developer", "user", "human", "assistant", "ai", "model", "tool", "function"]),
         {"role": "user", "content": None},
         {"role": "assistant", "tool_calls": [{}]},
         {"role": "assistant", "function_call": {"name": "f"}},
