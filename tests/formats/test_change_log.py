@@ -35,7 +35,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("change", "line"), LINES, ids=[line for _, line in LINES])
+@pytest.mark.parametrize(("change", "line"), LINES)
 def test_a_line_says_what_became_of_a_fact(change: Change, line: str) -> None:
     """Written, read back, and quoted for the search of what was forgotten."""
     entry = Entry(at=AT, what="consolidation", id="5f0c", changes=(change,))
