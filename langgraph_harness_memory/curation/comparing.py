@@ -94,7 +94,7 @@ def _pairs(gone: Sequence[str], come: Sequence[str]) -> list[tuple[int, int]]:
 def _changed(before: str, after: str, lines: Sequence[tuple[NewLine, frozenset[str]]]) -> Change:
     said_before, said_after = words(before), words(after)
     came, went = said_after - said_before, said_before - said_after
-    origin = _origin(came, lines) if came else ""
+    origin = _origin(came, lines)
     return Change(
         kind="changed",
         text=_short(after),

@@ -2,10 +2,12 @@
 
 from datetime import date
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langgraph_harness_memory.curation.rules.facts import MAX_SENTENCE_CHARS, Utterance, facts_of
+from langgraph_harness_memory.curation.rules.cues import word_set
+from langgraph_harness_memory.curation.rules.facts import MAX_SENTENCE_CHARS, Utterance, clip, facts_of, plain_sentences
 
 
 def user(text: str, **fields) -> Utterance:
@@ -84,3 +86,80 @@ def test_nothing_is_invented(said):
     assert facts == facts_of(utterances)
     heard = {c for _, text in said for c in text} | set("(asked: ) …")
     assert all(set(fact.split(": ", 1)[1]) <= heard for fact in facts)
+
+
+def boats(count: int) -> list[str]:
+    return [f"I moved {n} boats to Port{n} on 2026-04-1{n % 10}." for n in range(count)]
+
+
+def test_the_sentences_of_a_message_become_one_bullet():
+    """In the order in which they were said, one blank between them; small talk between them goes."""
+    said = "I moved to Oslo on 2026-04-11.\nOk!\nI work at Acme since 2019."
+    assert facts_of([user(said)]) == ["User: I moved to Oslo on 2026-04-11. I work at Acme since 2019."]
+
+
+def test_a_sentence_beside_a_fact_needs_to_tell_less():
+    """Alone it is not written down; what was passed on from a tool needs to tell even less."""
+    fact, beside = "I moved to Oslo on 2026-04-11.", "The garden bench rests near Paris."
+    assert facts_of([user(beside)]) == []
+    assert facts_of([user(f"{beside} {fact}")]) == [f"User: {beside} {fact}"]
+    assert facts_of([user("The red bench rests near the garden gate.")]) == []
+    passed_on = Utterance(speaker="web", text="The red bench rests near the garden gate.", is_passed_on=True)
+    assert facts_of([passed_on]) == ["web: The red bench rests near the garden gate."]
+
+
+def test_of_too_many_sentences_the_most_telling_ones_stay_in_their_order():
+    """Of an assistant three, of a person twelve."""
+    dull = [f"I like port{word}." for word in ("abc", "def", "ghi")]
+    telling = boats(3)
+    mixed = [dull[0], telling[0], dull[1], telling[1], telling[2], dull[2]]
+    assert facts_of([assistant(" ".join(mixed))]) == ["Assistant: " + " ".join(telling)]
+    many = [*boats(6), "I like jam.", *boats(12)[6:]]
+    assert facts_of([user(" ".join(many))]) == ["User: " + " ".join(boats(12))]
+
+
+def test_a_question_stands_before_a_short_answer_alone():
+    """The last one that was asked, cut to 160 characters; an answer that tells by itself needs none."""
+    asked = [assistant("How are you? Where did you go in 2024?"), user("In March 2024 to Oslo.")]
+    assert facts_of(asked) == ["User: (asked: Where did you go in 2024?) In March 2024 to Oslo."]
+    told = "I moved with both kids to Oslo in March 2024."
+    assert facts_of([assistant("Where did you go?"), user(told)]) == [f"User: {told}"]
+    assert facts_of([assistant("Where did you go?"), assistant("Ok."), user("In March 2024 to Oslo.")]) == [
+        "User: In March 2024 to Oslo."
+    ]
+    long = "Where did you " + "really " * 40 + "go?"
+    (fact,) = facts_of([assistant(long), user("In March 2024 to Oslo.")])
+    assert 150 < len(fact.removeprefix("User: (asked: ").removesuffix(") In March 2024 to Oslo.")) <= 161
+
+
+def test_a_text_is_cut_at_its_last_blank():
+    """In the second half of what it may have; without punctuation before the mark."""
+    assert clip(" a \n b ") == "a b"
+    assert clip("x" * 500) == "x" * 500
+    assert clip("x" * 501) == "x" * 500 + "…"
+    assert clip("one two, three", 10) == "one two…"
+    assert clip("one twothreefour", 10) == "one twothr…"
+    assert clip("abcde fghijklm", 10) == "abcde…"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "# Title\n> quoted\n- [x] done\n2) **bold** and __under__\n| cell |",
+            ["Title", "quoted", "done", "bold and under", "cell |"],
+        ),
+        ("before\n```py\ncode = 1\n```\nafter\n~~~\nopen", ["before", "after"]),
+        ("|---|:--|\n***\n- - -", []),
+        ("x = {a[1]; b(2)}", []),
+        ("call f(x) now", ["call f(x) now"]),
+    ],
+)
+def test_markup_and_code_are_no_sentences(text, sentences):
+    """Tables' rules and lines of symbols neither."""
+    assert plain_sentences(text) == sentences
+
+
+def test_word_lists_are_written_as_texts():
+    """One word each, whatever blanks are between them."""
+    assert word_set(" a b\n  c a ") == {"a", "b", "c"}

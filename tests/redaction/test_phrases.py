@@ -133,6 +133,7 @@ def test_headers_carry_what_looks_generated(text, secrets):
         ("mysql://a:p@ss/w@rd@h", [("url_password", "p@ss/w@rd")]),
         ("https://u:p@ss@h", [("url_password", "p@ss")]),
         ("redis://:pw1@h", [("url_password", "pw1")]),
+        ("redis://u:p:w@h", [("url_password", "p:w")]),
         ("http://u:@h", []),
         ("http://u@h", []),
         ("https://q8Zk2LmN0pRsTuVw5x7y@h", [("url_token", "q8Zk2LmN0pRsTuVw5x7y")]),
