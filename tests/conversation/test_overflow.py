@@ -1,5 +1,6 @@
 """Telling an overflow from every other error."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -189,3 +190,54 @@ def test_a_ring_of_causes_ends() -> None:
 def test_a_status_that_means_something_else_is_not_an_overflow() -> None:
     """A text alone is not believed under an authentication error."""
     assert not classify(ProviderError("maximum context length is 8192 tokens", status_code=401))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda status: {"status_code": status},
+        lambda status: {"http_status": status},
+        lambda status: {"code": status},
+        lambda status: {"response": SimpleNamespace(status_code=status)},
+        lambda status: {"response": {"ResponseMetadata": {"HTTPStatusCode": status}}},
+    ],
+    ids=["status_code", "http_status", "code", "response", "botocore"],
+)
+def test_a_status_is_found_wherever_a_client_keeps_it(place: Any) -> None:
+    """The same text is believed under 400 and not under 404; what is no status is none."""
+    text = "prompt is too long"
+    assert classify(ProviderError(text, **place(400)))
+    assert not classify(ProviderError(text, **place(404)))
+    for nothing in (True, 99, 600, "404", None):
+        assert classify(ProviderError(text, **place(nothing)))
+
+
+@pytest.mark.parametrize(
+    "body", [{"error": {"message": "Prompt is too long"}}, "prompt is too long", [{"message": "prompt is too long"}]]
+)
+def test_a_text_is_read_from_the_body_too(body: Any) -> None:
+    """And from a message attribute, in any case."""
+    assert classify(ProviderError("refused", body=body))
+    assert classify(ProviderError("refused", message="PROMPT IS TOO LONG"))
+    assert not classify(ProviderError("refused", body=7, message=None))
+
+
+@pytest.mark.parametrize("key", ["code", "type", "Code", "error_code"])
+@pytest.mark.parametrize("inside", [None, "error", "Error"])
+@pytest.mark.parametrize("where", ["body", "response"])
+def test_a_code_is_read_from_every_place(where: str, inside: str | None, key: str) -> None:
+    """Under each name that clients use."""
+    fields = {key: "String_Above_Max_Length"}
+    assert classify(ProviderError("refused", **{where: fields if inside is None else {inside: fields}}))
+    assert not classify(ProviderError("refused", **{where: {"other": fields}}))
+
+
+def test_twelve_causes_are_followed() -> None:
+    """A thirteenth is not."""
+    for depth, is_found in ((11, True), (12, False)):
+        error: BaseException = ProviderError("prompt is too long")
+        for _ in range(depth):
+            outer = ValueError("outer")
+            outer.__cause__ = error
+            error = outer
+        assert classify(error) == is_found
