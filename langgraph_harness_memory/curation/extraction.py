@@ -11,7 +11,7 @@ from langgraph_harness_memory.curation.provenance import Said
 from langgraph_harness_memory.curation.requests import flush_request
 from langgraph_harness_memory.curation.screening import Blocked, Screening
 from langgraph_harness_memory.curation.tombs import read_tombstones
-from langgraph_harness_memory.curation.wording import estimate_tokens, likeness, line_form, words
+from langgraph_harness_memory.curation.wording import estimate_tokens, likeness, line_form, share, words
 from langgraph_harness_memory.events import Degraded
 from langgraph_harness_memory.formats import daily_log, memory_md
 from langgraph_harness_memory.formats.tombstones import Tombstones
@@ -19,9 +19,11 @@ from langgraph_harness_memory.identifiers import ThreadRef
 from langgraph_harness_memory.steps import AskModel, Failed, Steps, ask_model, notify
 
 REFERENCE_SHARE = 0.3
-"""Part of a call's budget that `MEMORY.md` and today's log may take; the conversation has the rest."""
-LEAST_REFERENCE = 400
+"""Part of a call's material that `MEMORY.md` and today's log may take; the conversation has the rest."""
+LEAST_REFERENCE = 200
 """Tokens of it that are shown beside the shortest stretch."""
+NEWEST_LINES = 500
+"""Lines of today's log that are looked at for it."""
 SAME_MATTER = 0.3
 """Likeness from which two lines speak of the same matter."""
 
@@ -71,8 +73,7 @@ def extract(desk: Desk, batch: Sequence[Said], known: Known, *, said_at: datetim
 
 def _ask(desk: Desk, said: Sequence[Said], known: Known, *, with_repeated: bool) -> Steps[tuple[str, ...] | Failed]:
     """Ask for the facts of words of one provenance, in several calls where one message is longer than a call may be."""
-    new = sum(estimate_tokens(part.text) for part in said)
-    memory, log = _reference(desk.settings, known, new=new, with_repeated=with_repeated)
+    memory, log = _reference(desk.settings, known, said, with_repeated=with_repeated)
     facts: list[str] = []
     for piece in _pieces(said, room(desk.settings)):
         request = flush_request(piece, at=desk.at, memory=memory, log=[*log, *facts[-20:]], prompt=desk.settings.prompt)
@@ -109,22 +110,32 @@ def _chunks(said: Said, budget: int) -> Iterator[Said]:
     yield replace(said, text=rest)
 
 
-def _reference(settings: FlushConfig, known: Known, *, new: int, with_repeated: bool) -> tuple[str, tuple[str, ...]]:
-    """Return `MEMORY.md` and the end of today's log, cut to their share; words of tools only beside words of tools.
+def _reference(
+    settings: FlushConfig, known: Known, said: Sequence[Said], *, with_repeated: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Return what of `MEMORY.md` and today's log is shown beside a stretch; words of tools only beside words of tools.
 
-    The reference is no longer than what it is for: beside a short stretch it cost five times the stretch itself.
+    As much of it as stands in proportion to the stretch: all, or those lines that share most of their words with it, then
+    the newest. Beside a short stretch the whole reference cost five times the stretch itself.
     """
-    budget = min(int(settings.max_input_tokens * REFERENCE_SHARE), max(LEAST_REFERENCE, new))
-    memory = memory_md.cut(known.memory, budget * 2)
-    log: list[str] = []
-    left = budget - estimate_tokens(memory)
-    for line in reversed(known.log):
-        left -= estimate_tokens(line.text) + 2
-        if left < 0:
-            break
-        if with_repeated or "tool:" not in line.source:
-            log.append(line.text)
-    return memory, tuple(reversed(log))
+    new = sum(estimate_tokens(part.text) for part in said)
+    fair = int(new * REFERENCE_SHARE / (1 - REFERENCE_SHARE))
+    budget = min(int(settings.max_input_tokens * REFERENCE_SHARE), max(LEAST_REFERENCE, fair))
+    log = [line.text for line in known.log if with_repeated or "tool:" not in line.source][-NEWEST_LINES:]
+    if estimate_tokens(known.memory) + sum(estimate_tokens(line) + 2 for line in log) <= budget:
+        return known.memory, tuple(log)
+    facts = [fact.text for fact in memory_md.facts(known.memory)]
+    lines = [*facts, *log]
+    matter = words("\n".join(part.text for part in said))
+    newest_first = range(len(lines) - 1, -1, -1)
+    chosen: set[int] = set()
+    for place in sorted(newest_first, key=lambda place: -share(words(lines[place]), matter)):
+        cost = estimate_tokens(lines[place]) + 4
+        if cost <= budget:
+            chosen.add(place)
+            budget -= cost
+    memory = "\n".join(f"- {fact}" for place, fact in enumerate(facts) if place in chosen)
+    return memory, tuple(line for place, line in enumerate(log, len(facts)) if place in chosen)
 
 
 def _screened(desk: Desk, facts: Sequence[str], known: Known, *, said_at: datetime) -> Steps[tuple[str, ...]]:

@@ -21,7 +21,7 @@ from langgraph_harness_memory.steps import Answer, AskModel, Failed, Steps, ask_
 CHARS_PER_TOKEN = 4
 """How a budget in tokens is told to a model."""
 LINE_OVERHEAD = 24
-"""Tokens that a line's date, source and JSON take in a request."""
+"""Tokens that a line's date, source and JSON take in a request at most."""
 LEAST_ROOM = 300
 """Tokens that a batch has at least, however large everything else is."""
 

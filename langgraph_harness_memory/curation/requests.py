@@ -88,10 +88,7 @@ def consolidation_request(
     fields |= {
         "removed": list(removed),
         "memory": memory,
-        "new": [
-            {"date": line.day.isoformat() if line.day else None, "source": line.source or "person", "text": line.text}
-            for line in new
-        ],
+        "new": [_line(line) for line in new],
     }
     return _request(fill_prompt(prompt or prompts.prompt(prompts.CONSOLIDATION), budget=str(budget)), fields)
 
@@ -111,6 +108,13 @@ def _request(instruction: str, fields: dict[str, Any]) -> list[BaseMessage]:
     # Lone surrogates cannot be sent; escaping everything would triple the price of other scripts.
     text = json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
     return [SystemMessage(instruction), HumanMessage(text)]
+
+
+def _line(line: NewLine) -> dict[str, str | None]:
+    """Return one line as the model sees it; its source only where it is not simply what was said in a conversation."""
+    said = bool(line.source) and set(line.source.split(", ")) <= {"user", "assistant"}
+    source = {} if said else {"source": line.source or "person"}
+    return {"date": line.day.isoformat() if line.day else None, **source, "text": line.text}
 
 
 def _message(said: Said, at: datetime) -> dict[str, str]:

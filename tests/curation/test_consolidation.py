@@ -92,7 +92,7 @@ def test_a_line_that_is_appended_is_the_only_one_merged(world):
     run(world)
     world.put(LOG, world.text(LOG) + block("Moved to Bergen", positions=(2, 3)))
     run(world)
-    assert world.asked[1]["new"] == [{"date": "2026-04-12", "source": "user", "text": "Moved to Bergen"}]
+    assert world.asked[1]["new"] == [{"date": "2026-04-12", "text": "Moved to Bergen"}]
 
 
 def test_a_touched_restored_or_copied_log_holds_nothing_new(world):

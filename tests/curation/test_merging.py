@@ -84,7 +84,7 @@ def test_a_batch_is_asked_for_and_its_answer_taken():
             "budget_characters": 400,
             "removed": ["Likes tea"],
             "memory": OLD,
-            "new": [{"date": "2026-04-12", "source": "user", "text": "Plays chess"}],
+            "new": [{"date": "2026-04-12", "text": "Plays chess"}],
         }
     ]
 
