@@ -157,7 +157,7 @@ class _Copying:
         body.pop("earlier", None)
         body.pop("seen_at", None)
         body |= {"seen": self.thread.seen(place)[1], "updated": updated_in(body)}
-        body["metadata"] = self._translated(body["metadata"])
+        body |= {name: self._translated(body[name]) for name in ("metadata", "more") if name in body}
         self._write(replace(place.key, late=None), body, place, set(self.thread.pointers(place)))
         self._write_writes(place, None)
 
