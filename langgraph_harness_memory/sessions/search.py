@@ -147,7 +147,9 @@ def _pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
 def _term_pattern(term: str) -> str:
     if _UNSPACED_RUN.fullmatch(term) or not re.match(r"\w", term):
         return re.escape(term)
+    # A word may stand right behind or before one of a script without spaces.
+    begin, letter = rf"(?<!(?![{_UNSPACED}])[^\W_])", rf"(?![{_UNSPACED}])\w"
     if term[-1] in "+#":
-        return rf"(?<![^\W_]){re.escape(term)}(?![+#])"
-    ending = r"\w*" if len(term) >= PREFIX_FROM else rf"(?![+#])(?!(?![{_UNSPACED}])\w)"
-    return rf"(?<![^\W_]){re.escape(term)}{ending}"
+        return rf"{begin}{re.escape(term)}(?![+#])"
+    ending = rf"(?:{letter})*" if len(term) >= PREFIX_FROM else rf"(?![+#])(?!{letter})"
+    return rf"{begin}{re.escape(term)}{ending}"

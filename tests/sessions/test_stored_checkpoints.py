@@ -436,18 +436,24 @@ def spoil(path: Path, number: int) -> int:
     [
         (
             1,
-            "t1.jsonl: the value of channel 'n' at byte {} cannot be read; go on from an earlier checkpoint "
-            "(configurable.checkpoint_id), the session log holds every message",
+            (
+                "t1.jsonl: the value of channel 'n' at byte {} cannot be read; go on from an earlier checkpoint "
+                "(configurable.checkpoint_id), the session log holds every message"
+            ),
         ),
         (
             2,
-            "t1.jsonl: the messages at byte {} cannot be read; go on from an earlier checkpoint, the session log holds "
-            "every message",
+            (
+                "t1.jsonl: the messages at byte {} cannot be read; go on from an earlier checkpoint, the session log holds "
+                "every message"
+            ),
         ),
         (
             3,
-            "t1.jsonl: the form of message 's' at byte {} cannot be read; go on from an earlier checkpoint, the session "
-            "log holds every message",
+            (
+                "t1.jsonl: the form of message 's' at byte {} cannot be read; go on from an earlier checkpoint, the session "
+                "log holds every message"
+            ),
         ),
     ],
 )
