@@ -7,11 +7,10 @@ same to `add_messages` and to `memory_messages`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage, SystemMessage, convert_to_messages
 from langchain_core.runnables import Runnable
-from langgraph.prebuilt import ToolNode
 
 from langgraph_harness_memory.conversation.turn import Prepared, call_with_memory, prepare, send
 from langgraph_harness_memory.performers import Caller, Twins
@@ -26,6 +25,9 @@ from langgraph_harness_memory.turns import (
     stored_memory,
     with_context,
 )
+
+if TYPE_CHECKING:
+    from langgraph.prebuilt import ToolNode
 
 Node = Runnable[Any, Any]
 
@@ -146,11 +148,13 @@ def wrapped_model(turns: Turns, agent: Agent, model: Runnable[Any, BaseMessage])
     return _calling("model_with_memory", turns, agent, model, rule)
 
 
-def tool_node(turns: Turns, agent: Agent, tools: Sequence[Any] | ToolNode, *, key: str = "messages") -> Node:
+def tool_node(turns: Turns, agent: Agent, tools: "Sequence[Any] | ToolNode", *, key: str = "messages") -> Node:
     """Return a `ToolNode` whose results are logged as they were and evicted where they are too large.
 
     It takes what a `ToolNode` takes: a state, a list of messages, or the calls that a `Send` carries.
     """
+    from langgraph.prebuilt import ToolNode  # noqa: PLC0415  a graph without tools does not need it
+
     node = tools if isinstance(tools, ToolNode) else ToolNode(list(tools), messages_key=key)
     bound = Agent(model=agent.model, tools=list(node.tools_by_name.values()))
 

@@ -4,6 +4,7 @@ The clock comes in as a day, so that "yesterday" means the same in a test and in
 is good for: the query step turns it into a preference and the row step into the day of a heading.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -208,26 +209,34 @@ def _weekday(match: "re.Match[str]", today: date) -> tuple[date, date] | None:
 
 _COUNT = rf"(?P<n>\d{{1,4}}|{'|'.join(_NUMBERS)})"
 _DAY_OF = r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?"
-_READERS: tuple[tuple["re.Pattern[str]", bool, _Reader], ...] = tuple(
-    (re.compile(pattern), is_relative, reader)
-    for pattern, is_relative, reader in (
-        (r"(?<!\d)(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?!\d)", False, _numbers),
-        (r"(?P<y>\d{4})\s*[年년]\s*(?P<m>\d{1,2})\s*[月월]\s*(?P<d>\d{1,2})\s*[日号일]", False, _numbers),
-        (r"(?:(?P<y>\d{4})\s*[年년]\s*)?(?<!\d)(?P<m>\d{1,2})\s*[月월](?!\s*\d)", False, _numbered_month),
-        (_edge(rf"{_DAY_OF}\s+(?:of\s+|de\s+)?(?P<mon>{_MONTH})\.?(?:,?\s+(?:de\s+)?(?P<y>{_YEAR}))?"), False, _named_day),
-        (_edge(rf"(?P<mon>{_MONTH})\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>{_YEAR}))?"), False, _named_day),
-        (_edge(rf"(?P<mon>{_MONTH})\.?,?\s+(?:de\s+)?(?P<y>{_YEAR})"), False, _named_month),
-        (_edge(rf"(?:{_IN})\s+(?P<mon>{_ALONE})"), False, _named_month),
-        (_edge(rf"(?:{_IN})\s+(?P<y>{_YEAR})"), False, _year),
-        (_edge(rf"(?:last|past|letzten|últimos|últimas|derniers|dernières)\s+{_COUNT}\s+(?P<unit>{_UNIT})"), True, _within),
-        (_edge(rf"{_COUNT}\s+(?:of\s+)?(?P<unit>{_UNIT})\s+(?:ago|earlier|назад)"), True, _ago),
-        (_edge(rf"(?:vor|hace|il y a|há)\s+{_COUNT}\s+(?P<unit>{_UNIT})"), True, _ago),
-        (rf"(?P<n>\d{{1,4}})\s*(?P<unit>{_UNIT})\s*(?:前|之前|전)", True, _ago),
-        (_edge("|".join(sorted(map(re.escape, _RELATIVE), key=len, reverse=True))), True, _spoken),
-        (_edge(rf"(?:last|on|this past|letzten|am|el|le|в)\s+(?P<day>{_DAY})"), True, _weekday),
-    )
+_READINGS: tuple[tuple[str, bool, _Reader], ...] = (
+    (r"(?<!\d)(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?!\d)", False, _numbers),
+    (r"(?P<y>\d{4})\s*[年년]\s*(?P<m>\d{1,2})\s*[月월]\s*(?P<d>\d{1,2})\s*[日号일]", False, _numbers),
+    (r"(?:(?P<y>\d{4})\s*[年년]\s*)?(?<!\d)(?P<m>\d{1,2})\s*[月월](?!\s*\d)", False, _numbered_month),
+    (_edge(rf"{_DAY_OF}\s+(?:of\s+|de\s+)?(?P<mon>{_MONTH})\.?(?:,?\s+(?:de\s+)?(?P<y>{_YEAR}))?"), False, _named_day),
+    (_edge(rf"(?P<mon>{_MONTH})\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>{_YEAR}))?"), False, _named_day),
+    (_edge(rf"(?P<mon>{_MONTH})\.?,?\s+(?:de\s+)?(?P<y>{_YEAR})"), False, _named_month),
+    (_edge(rf"(?:{_IN})\s+(?P<mon>{_ALONE})"), False, _named_month),
+    (_edge(rf"(?:{_IN})\s+(?P<y>{_YEAR})"), False, _year),
+    (_edge(rf"(?:last|past|letzten|últimos|últimas|derniers|dernières)\s+{_COUNT}\s+(?P<unit>{_UNIT})"), True, _within),
+    (_edge(rf"{_COUNT}\s+(?:of\s+)?(?P<unit>{_UNIT})\s+(?:ago|earlier|назад)"), True, _ago),
+    (_edge(rf"(?:vor|hace|il y a|há)\s+{_COUNT}\s+(?P<unit>{_UNIT})"), True, _ago),
+    (rf"(?P<n>\d{{1,4}})\s*(?P<unit>{_UNIT})\s*(?:前|之前|전)", True, _ago),
+    (_edge("|".join(sorted(map(re.escape, _RELATIVE), key=len, reverse=True))), True, _spoken),
+    (_edge(rf"(?:last|on|this past|letzten|am|el|le|в)\s+(?P<day>{_DAY})"), True, _weekday),
 )  # fmt: skip
-_MAYBE = re.compile(rf"\d|{'|'.join([*_RELATIVE, *_ALONE.split('|'), _MONTH, _DAY, *(n + ' ' for n in _NUMBERS)])}")
+_MAYBE = rf"\d|{'|'.join([*_RELATIVE, *_ALONE.split('|'), _MONTH, _DAY, *(n + ' ' for n in _NUMBERS)])}"
+
+
+@functools.cache
+def _readers() -> tuple[tuple["re.Pattern[str]", bool, _Reader], ...]:
+    """Compile the readings at their first use: 25 ms, which an import would pay for every program."""
+    return tuple((re.compile(pattern), is_relative, reader) for pattern, is_relative, reader in _READINGS)
+
+
+@functools.cache
+def _maybe() -> "re.Pattern[str]":
+    return re.compile(_MAYBE)
 
 
 def periods_in(text: str, today: date) -> list[Period]:
@@ -241,7 +250,7 @@ def periods_in(text: str, today: date) -> list[Period]:
         Periods in the order of the text; where two readings overlap, the more exact one.
     """
     lowered = text.lower()
-    if len(lowered) > 2_000 or not _MAYBE.search(lowered):
+    if len(lowered) > 2_000 or not _maybe().search(lowered):
         return []
     taken: list[tuple[int, int]] = []
     found: list[tuple[int, Period]] = []
@@ -259,7 +268,7 @@ def day_in(text: str) -> date | None:
 
 
 def _read(lowered: str, today: date) -> Iterator[tuple[int, int, Period]]:
-    for pattern, is_relative, reader in _READERS:
+    for pattern, is_relative, reader in _readers():
         for match in pattern.finditer(lowered):
             days = reader(match, today)
             if days is not None:

@@ -1,7 +1,7 @@
-"""The front doors that are built out of the parts: tools and middleware."""
+"""The front doors that are built out of the parts: tools and middleware. Each is loaded where it is asked for."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool
 
@@ -14,35 +14,31 @@ from langgraph_harness_memory.identifiers import ThreadRef
 from langgraph_harness_memory.memory.operations import Operations
 from langgraph_harness_memory.memory.parts import Parts
 from langgraph_harness_memory.steps import Failed, drive
-from langgraph_harness_memory.tools import (
-    PAGE_CHARS,
-    ForgetRequest,
-    memory_forget_tool,
-    memory_get_tool,
-    memory_save_tool,
-    memory_search_tool,
-    read_file_tool,
-    session_search_tool,
-)
 from langgraph_harness_memory.turns import OURS, Turns
+
+if TYPE_CHECKING:
+    from langgraph_harness_memory.tools import ForgetRequest
 
 
 def reading_tools(parts: Parts) -> list[BaseTool]:
     """Build the tools that read memory."""
+    from langgraph_harness_memory import tools  # noqa: PLC0415  a program that only writes memory needs none
+
     limit = parts.config.eviction.max_result_chars if parts.config.eviction else 0
-    page = min(PAGE_CHARS, limit) if limit else PAGE_CHARS  # a reader's page is never evicted itself
+    page = min(tools.PAGE_CHARS, limit) if limit else tools.PAGE_CHARS  # a reader's page is never evicted itself
     return _marked(
         [
-            memory_search_tool(parts.index, page_chars=page),
-            memory_get_tool(parts.workspace, page_chars=page),
-            session_search_tool(parts.sessions, page_chars=page),
-            read_file_tool(parts.workspace, parts.sessions, eviction_path=parts.eviction_path, page_chars=page),
+            tools.memory_search_tool(parts.index, page_chars=page),
+            tools.memory_get_tool(parts.workspace, page_chars=page),
+            tools.session_search_tool(parts.sessions, page_chars=page),
+            tools.read_file_tool(parts.workspace, parts.sessions, eviction_path=parts.eviction_path, page_chars=page),
         ]
     )
 
 
 def writing_tools(memory: Operations, parts: Parts) -> list[BaseTool]:
     """Build the tools that save and forget; forgetting interrupts the run for a person."""
+    from langgraph_harness_memory import tools  # noqa: PLC0415  the same
 
     def save(text: str, thread: ThreadRef) -> str:
         return _told_saved(memory.save(text, thread_id=thread.thread_id, user_id=thread.tenant))
@@ -50,22 +46,22 @@ def writing_tools(memory: Operations, parts: Parts) -> list[BaseTool]:
     async def asave(text: str, thread: ThreadRef) -> str:
         return _told_saved(await memory.asave(text, thread_id=thread.thread_id, user_id=thread.tenant))
 
-    def forget(request: ForgetRequest, thread: ThreadRef) -> str:
+    def forget(request: "ForgetRequest", thread: ThreadRef) -> str:
         asked = {"path": request.path, "lines": request.lines, "user_id": thread.tenant}
         return _told_forgotten(memory.forget(request.query, **asked))  # type: ignore[arg-type]  # the names of `forget`
 
-    async def aforget(request: ForgetRequest, thread: ThreadRef) -> str:
+    async def aforget(request: "ForgetRequest", thread: ThreadRef) -> str:
         asked = {"path": request.path, "lines": request.lines, "user_id": thread.tenant}
         return _told_forgotten(await memory.aforget(request.query, **asked))  # type: ignore[arg-type]  # the same
 
-    def preview(request: ForgetRequest, thread: ThreadRef) -> list[str]:
+    def preview(request: "ForgetRequest", thread: ThreadRef) -> list[str]:
         target = Target(query=request.query, path=request.path, lines=request.lines)
         found = drive(find(thread.tenant, target), parts.performer().perform)
         if isinstance(found, Failed):
             raise found.error
         return [f"{line.path}#{line.number}: {line.text}" for line in found]
 
-    return _marked([memory_save_tool(save, asave), memory_forget_tool(forget, aforget, preview=preview)])
+    return _marked([tools.memory_save_tool(save, asave), tools.memory_forget_tool(forget, aforget, preview=preview)])
 
 
 def build_middleware(

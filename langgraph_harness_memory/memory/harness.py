@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, SystemMessage
@@ -15,7 +15,6 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.prebuilt import ToolNode
 
 from langgraph_harness_memory import nodes
 from langgraph_harness_memory.clock import Clock, SystemClock
@@ -27,11 +26,15 @@ from langgraph_harness_memory.memory.operations import Operations
 from langgraph_harness_memory.memory.parts import Parts
 from langgraph_harness_memory.models import resolve_model
 from langgraph_harness_memory.outcome import finish_in_thread
-from langgraph_harness_memory.retriever import MemoryIndexRetriever
 from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.tenancy import ambient_thread, thread_of
 from langgraph_harness_memory.turns import READERS, Agent, Turns, messages_of, missing_reader
 from langgraph_harness_memory.workspace import Workspace
+
+if TYPE_CHECKING:
+    from langgraph.prebuilt import ToolNode
+
+    from langgraph_harness_memory.retriever import MemoryIndexRetriever
 
 Model = BaseChatModel | Runnable[Any, BaseMessage] | str
 
@@ -189,12 +192,14 @@ class HarnessMemory(Operations):
         # Built once: whoever counts their schemas knows a tool by its object.
         return reading_tools(self._parts)
 
-    def retriever(self, *, k: int = 4) -> MemoryIndexRetriever:
+    def retriever(self, *, k: int = 4) -> "MemoryIndexRetriever":
         """Return a LangChain retriever over the index; the tenant is that of the run it is called in.
 
         Args:
             k: Documents given at most.
         """
+        from langgraph_harness_memory.retriever import MemoryIndexRetriever  # noqa: PLC0415  only where it is used
+
         return MemoryIndexRetriever(index=self.index, k=k)
 
     def with_tools(self, tools: Sequence[Any] = ()) -> list[Any]:
@@ -306,7 +311,7 @@ class HarnessMemory(Operations):
         agent = self._agent(runnable, (), system_prompt)
         return nodes.structured_node(self._turns, agent, runnable.with_structured_output(schema), key=messages_key)
 
-    def tool_node(self, tools: Sequence[Any] | ToolNode, *, messages_key: str = "messages") -> Runnable[Any, Any]:
+    def tool_node(self, tools: "Sequence[Any] | ToolNode", *, messages_key: str = "messages") -> Runnable[Any, Any]:
         """Return a node that runs tools, logs their results as they were and evicts what is too large."""
         return nodes.tool_node(self._turns, Agent(), tools, key=messages_key)
 

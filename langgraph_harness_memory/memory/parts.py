@@ -14,7 +14,6 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph_harness_memory.clock import Clock, zone
 from langgraph_harness_memory.config import MaintenanceConfig, MemoryConfig, ToolResultEvictionConfig
 from langgraph_harness_memory.conversation.overflow import classify
-from langgraph_harness_memory.curation.extractor import ExtractiveChatModel
 from langgraph_harness_memory.curation.flush import FlushReport, flush
 from langgraph_harness_memory.curation.redaction import redact
 from langgraph_harness_memory.curation.screening import Blocked, Screening
@@ -113,6 +112,9 @@ class Parts:
         weakref.finalize(self, self.queue.drain, self._patience())
 
     def _wire(self, model: BaseChatModel | str | None) -> Performer:
+        # Loaded when a memory is built: the rules are a third of what the import would cost.
+        from langgraph_harness_memory.curation.extractor import ExtractiveChatModel  # noqa: PLC0415
+
         config = self.config
         summarises = config.compaction.model if config.compaction else None
         return Performer(
