@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph_harness_memory.conversation.cutoff import Tail, cut, safe_cuts
 from langgraph_harness_memory.conversation.exchanges import exchanges, last_question, open_exchange
 from langgraph_harness_memory.conversation.tokens import TokenCounter
+from langgraph_harness_memory.formats.forms import marked
 from langgraph_harness_memory.testing.conversations import conversation
 
 
@@ -208,3 +209,80 @@ def test_any_cut_of_any_conversation_is_safe(random: Any, keep: int, most: int |
     assert last_question(messages) not in found.folded
     assert all(messages[i].type != "system" for i in found.folded)
     assert list(found.folded) == sorted(set(found.folded))
+
+
+def sized(*sizes: int) -> list[int]:
+    """Sums of messages of these sizes."""
+    return list(accumulate(sizes, initial=0))
+
+
+def plain(count: int) -> list[BaseMessage]:
+    return [HumanMessage(f"q{n}", id=f"q{n}") if n % 2 == 0 else AIMessage(f"a{n}", id=f"a{n}") for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("tail", "at"),
+    [
+        ({"keep_messages": 2}, 8),
+        ({"keep_messages": 9}, None),
+        ({"keep_messages": 8}, 2),
+        ({"keep_messages": 8, "most_messages": 8}, 3),
+        ({"keep_messages": 8, "most_messages": 5}, 6),
+        ({"keep_messages": 8, "most_messages": 1}, 9),
+        ({"keep_messages": 2, "keep_tokens": 35}, 7),
+        ({"keep_messages": 2, "keep_tokens": 30}, 7),
+        ({"keep_messages": 2, "keep_tokens": 29}, 8),
+        ({"keep_messages": 2, "keep_tokens": 1_000}, None),
+        ({"keep_messages": 8, "most_tokens": 80}, 2),
+        ({"keep_messages": 8, "most_tokens": 79}, 3),
+        ({"keep_messages": 8, "most_tokens": 0}, 9),
+    ],
+)
+def test_the_cut_keeps_what_is_wanted_and_fits(tail: dict[str, int], at: int | None) -> None:
+    """Ten messages of ten tokens; the summary counts as a message, and the last question stays where it stands."""
+    found = cut(plain(10), Tail(**tail), sums=sized(*[10] * 10))
+    assert (found and found.at) == at
+    if found:
+        assert found.folded == tuple(n for n in range(found.at) if n != 8)
+
+
+@pytest.mark.parametrize(("size", "folds"), [(399, False), (400, True)])
+def test_a_single_message_is_worth_a_summary_from_a_size_on(size: int, folds: bool) -> None:
+    """An earlier summary alone never is; with one new message it is not either, with two it is."""
+    messages = plain(3)
+    assert bool(cut(messages, Tail(keep_messages=2), sums=sized(size, 10, 10))) == folds
+    summary = HumanMessage("s", id="s", additional_kwargs=marked("summary", folded=["x"]))
+    old = [summary, *plain(5)]
+    assert cut(old, Tail(keep_messages=5), sums=sized(5_000, *[10] * 5)) is None
+    assert cut(old, Tail(keep_messages=4), sums=sized(5_000, *[10] * 5)) is None
+    assert cut(old, Tail(keep_messages=3), sums=sized(5_000, *[10] * 5)).folded == (0, 1, 2)
+
+
+def test_what_is_held_and_what_the_system_said_is_not_folded() -> None:
+    """They stay in their place."""
+    messages = [SystemMessage("s"), *plain(6)]
+    found = cut(messages, Tail(keep_messages=2), sums=sized(*[10] * 7), held=frozenset({2}))
+    assert (found.at, found.folded) == (5, (1, 3, 4))
+    assert cut(messages, Tail(keep_messages=2), sums=sized(*[10] * 7), held=frozenset(range(7))) is None
+
+
+def test_the_open_exchange_is_never_folded() -> None:
+    """However little may stay; one that was answered is history."""
+    messages = [human("a"), ai("c1"), tool("c1"), ai("c2"), tool("c2")]
+    assert cut(messages, Tail(keep_messages=1, most_messages=1), sums=sized(*[10] * 5)).folded == (1, 2)
+    assert [e.start for e in exchanges(messages)] == [1, 3]
+    assert open_exchange(messages).start == 3
+    assert open_exchange([*messages, human("b")]) is None
+    assert open_exchange([human("a")]) is None
+    assert safe_cuts(messages) == [0, 1, 3, 5]
+
+
+def test_exchanges_hold_their_results_and_what_they_wait_for() -> None:
+    """A result goes to the nearest call of its id; an abandoned call waits for nothing."""
+    messages = [ai("x", "y"), tool("x"), human(), ai("x"), tool("x"), tool("zzz"), ai("w", "v"), tool("v")]
+    found = [(e.start, e.end, e.results, e.pending) for e in exchanges(messages)]
+    assert found == [(0, 2, (1,), frozenset()), (3, 5, (4,), frozenset()), (6, 9, (7,), frozenset({"w"}))]
+    assert last_question(messages) == 2
+    assert last_question([ai()]) is None
+    context = HumanMessage("c", additional_kwargs=marked("context"))
+    assert last_question([human(), context]) == 0

@@ -91,3 +91,19 @@ def test_no_text_opens_or_closes_a_block(tag) -> None:
 @pytest.mark.parametrize("text", ["a < b", "<div>", "<summaries>", "memory>"])
 def test_other_text_stays_as_it_is(text) -> None:
     assert disarm(text) == text
+
+
+def test_a_call_is_shown_with_its_arguments_in_short() -> None:
+    """Strings by head and tail, all of them within a limit; what could not be read as it came, and nothing as nothing."""
+    calls = [{"name": "w", "args": {"a": "x" * 161, "b": 1, "c": "é" * 160}, "id": "1"}]
+    invalid = [
+        {"name": None, "args": "{x", "id": "2", "error": None, "type": "invalid_tool_call"},
+        {"name": "v", "args": None, "id": "3", "error": None, "type": "invalid_tool_call"},
+    ]
+    message = AIMessage("hi", tool_calls=calls, invalid_tool_calls=invalid)
+    short = "x" * 106 + " […1 characters…] " + "x" * 54
+    assert render_message(message, Limits(arguments=1_000)) == (
+        f'[assistant] hi\n→ called w({{"a": "{short}", "b": 1, "c": "{"é" * 160}"}})\n→ called a tool({{x)\n→ called v()'
+    )
+    (_, call, *_) = render_message(message, Limits(arguments=30)).split("\n")
+    assert call == f'→ called w({{"a": "{"x" * 13} […334 characters…] {"é" * 8}"}})'

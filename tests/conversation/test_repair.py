@@ -167,3 +167,49 @@ def test_repair_from_a_sound_place_equals_repair_from_the_start(random: Any, sta
     sound = sound_until(messages[:start])
     assert sound_until(messages) == sound_until(messages, start=sound)
     assert shapes(repair(messages, sound=sound)) == shapes(repair(messages))
+
+
+def test_an_invented_result_says_why_and_for_which_call() -> None:
+    """Interrupted, unreadable with its error, or cut off; marked as ours, and an error."""
+    reply = AIMessage(
+        "",
+        id="a",
+        tool_calls=[{"name": "work", "args": {}, "id": "c1"}],
+        invalid_tool_calls=[
+            {"name": "look", "args": "{", "id": "c2", "error": "no end", "type": "invalid_tool_call"},
+            {"name": None, "args": "{", "id": "c3", "error": None, "type": "invalid_tool_call"},
+        ],
+    )
+    _, *results = repair([reply])
+    assert [(r.tool_call_id, r.name, r.status, r.content) for r in results] == [
+        ("c1", "work", "error", "This call was interrupted and has no result."),
+        ("c2", "look", "error", "This call could not be carried out: its arguments were not valid JSON (no end)."),
+        ("c3", None, "error", "This call could not be carried out: its arguments were not valid JSON (cut off)."),
+    ]
+    assert {str(r.additional_kwargs) for r in results} == {"{'harness_memory': {'form': 'repair'}}"}
+
+
+@pytest.mark.parametrize(("identifier", "named"), [("a", "call_a_1"), (None, "call_unnamed_1")])
+def test_a_call_without_an_id_is_named_after_its_message(identifier: str | None, named: str) -> None:
+    """So that a result can refer to it; the others keep theirs."""
+    calls = [{"name": "work", "args": {}, "id": "c1"}, {"name": "look", "args": {}, "id": None}]
+    reply, *results = repair([AIMessage("", id=identifier, tool_calls=calls)])
+    assert [call["id"] for call in reply.tool_calls] == ["c1", named]
+    assert [(r.tool_call_id, r.name) for r in results] == [("c1", "work"), (named, "look")]
+
+
+def test_a_conversation_is_sound_up_to_its_first_fault() -> None:
+    """A call that waits, a foreign result, or a reply that needs repair; known parts are not looked at."""
+    call = AIMessage("", tool_calls=[{"name": "work", "args": {}, "id": "c1"}])
+    twice = AIMessage("", tool_calls=[{"name": "work", "args": {}, "id": "c1"}] * 2)
+    result = ToolMessage("r", tool_call_id="c1")
+    said = HumanMessage("q")
+    assert sound_until([]) == 0
+    assert sound_until([said, call, result, said]) == 4
+    assert sound_until([said, call]) == 1
+    assert sound_until([said, call, said, result]) == 1
+    assert sound_until([said, result]) == 1
+    assert sound_until([said, call, result, result]) == 3
+    assert sound_until([said, twice, result]) == 1
+    assert sound_until([result, said, said], start=1) == 3
+    assert sound_until([said, said, result], start=1) == 2
