@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import replace
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
@@ -17,7 +18,8 @@ from langgraph_harness_memory.curation.screening import Screening
 from langgraph_harness_memory.errors import SettingError
 from langgraph_harness_memory.events import Forgotten
 from langgraph_harness_memory.formats import changes, consolidation_state, daily_log, memory_md, tombstones
-from langgraph_harness_memory.steps import IndexFile
+from langgraph_harness_memory.formats.daily_log import BlockHeading, render_block
+from langgraph_harness_memory.steps import Conflict, IndexFile, RemoveLines
 
 LOG = "memory/2026-04-12.md"
 KEY = "ab" * 16
@@ -384,3 +386,331 @@ def test_what_a_person_writes_by_hand_after_forgetting_it_stays(world):
     ]
     forgotten(world, query="partner Bob", backups=True)
     assert "Bob" not in everything(world)
+
+
+def test_the_report_and_the_records_say_what_was_done(world):
+    """How many lines of which files, from which conversation, in which versions; the change log and an event say so once."""
+    (version,) = world.run(versions(None))
+    world.later(minutes=5)
+    report = forgotten(world, query="partner Bob")
+    (newer, _) = world.run(versions(None))
+    assert report == ForgetReport(
+        lines=2, paths=("MEMORY.md", LOG), sessions=("t1",), backups=(version.path, newer.path)
+    )
+    entry = changes.parse(world.text(changes.PATH))[-1]
+    assert entry.changes[0].text == f"forgot 2 line(s) at a person's request in MEMORY.md, {LOG}"
+
+
+def test_forgetting_is_no_removal_by_hand(world):
+    """The next consolidation does not take the missing line for one that a person took out, which would keep its text."""
+    forgotten(world, query="partner Bob")
+    merged(world)
+    assert "Bob" not in world.text(consolidation_state.PATH)
+
+
+def test_a_query_that_matches_nothing_still_holds_for_what_was_said_before(world, thread):
+    """Nothing stands in memory yet; what is still unflushed does not become a memory, and what is said later does."""
+    world.say(HumanMessage("Carol is my boss"))
+    assert forgotten(world, query="Carol").lines == 0
+    flushed(world, thread)
+    assert "Carol" not in everything(world)
+    world.later(hours=1)
+    world.say(HumanMessage("Carol became a friend"))
+    flushed(world, thread)
+    assert "Carol became a friend" in world.text(LOG)
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ("tea", "- Likes tea"),
+        ("TEA!", "- Likes tea"),
+        ("café", "- Meets at the cafe"),
+        ("Bob's number", "- The number of Bob is 555-0100"),
+        ("喝茶", "- 喜欢喝茶"),
+        ("茶", "- 茶"),
+        ("しりとり", "- 今日は成語しりとりをした"),
+        ("POL-358", "- Tracks POL-358"),
+        ("C++", "- Writes C++"),
+        ("hidden", "- hid\u200bden"),
+    ],
+)
+def test_a_query_finds_its_words_in_any_form(new_world, query, line):
+    """Case, accents, invisible characters, scripts and punctuation do not hide a line."""
+    world = new_world()
+    world.put(LOG, line + "\n- Unrelated fact\n")
+    assert [found.number for found in world.run(find(None, Target(query=query)))] == [1]
+
+
+@pytest.mark.parametrize(
+    ("query", "line"), [("C#", "- Writes C++"), ("tea coffee", "- Likes tea"), ("ten", "- Attends often")]
+)
+def test_a_query_takes_nothing_else(new_world, query, line):
+    """All words must be there as words."""
+    world = new_world()
+    world.put(LOG, line + "\n")
+    assert world.run(find(None, Target(query=query))) == ()
+
+
+def test_forgetting_one_word_takes_no_sentence_with_it(world):
+    """A line that is a single word is forgotten as a line, not as a word."""
+    world.put("memory/2026-04-13.md", "- Chess\n- I play chess with Ada\n")
+    report = forgotten(world, path="memory/2026-04-13.md", lines=(1, 1))
+    assert report.lines == 1
+    assert "I play chess" in world.text("MEMORY.md")
+
+
+def test_headings_that_a_person_wrote_go_too(world):
+    """A heading of one's own is content of one's own."""
+    world.put("memory/2026-04-13.md", "## Dinner with Bob\n\n- It was late\n")
+    forgotten(world, query="Bob")
+    assert world.text("memory/2026-04-13.md") == "\n- It was late\n"
+
+
+def test_other_bytes_of_a_log_stay(world):
+    """Invalid UTF-8 and CRLF beside a forgotten line are as they were."""
+    world.put("memory/2026-04-13.md", b"- caf\xe9\r\n- Bob\r\n- end")
+    forgotten(world, query="Bob")
+    assert world.files[None, "memory/2026-04-13.md"] == b"- caf\xe9\r\n- end"
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ({}, "query, or path"),
+        ({"query": "x", "path": LOG, "lines": (1, 1)}, "query, or path"),
+        ({"query": " \n"}, "at least one word"),
+        ({"path": "knowledge/a.md", "lines": (1, 1)}, "MEMORY.md or a daily log"),
+        ({"path": "../secret.md", "lines": (1, 1)}, "MEMORY.md or a daily log"),
+        ({"path": "memory/2026-13-45.md", "lines": (1, 1)}, "MEMORY.md or a daily log"),
+        ({"path": LOG}, "first and the last line"),
+        ({"path": LOG, "lines": (3, 2)}, "first and the last line"),
+    ],
+)
+def test_a_target_that_names_nothing_is_refused(target, name):
+    """The message says what to give."""
+    with pytest.raises(SettingError, match=name):
+        Target(**target)
+
+
+def test_somebody_else_writes_meanwhile(world):
+    """A log that grows while lines are removed keeps what was appended and loses what is forgotten."""
+    appended = []
+
+    def append_once(step):
+        if type(step).__name__ == "RemoveLines" and not appended:
+            appended.append(True)
+            world._append(None, LOG, "- Appended meanwhile\n")
+
+    world.before = append_once
+    assert forgotten(world, query="partner Bob").failed is None
+    assert "Bob" not in world.text(LOG)
+    assert world.text(LOG).endswith("- Appended meanwhile\n")
+
+
+def test_a_forget_has_as_many_steps_as_are_made_to_fail(world):
+    """The loop below reaches every step."""
+    before = len(world.steps)
+    forgotten(world, query="partner Bob", backups=True)
+    assert len(world.steps) - before == STEPS
+
+
+@pytest.mark.parametrize("number", range(STEPS))
+def test_any_step_may_fail_or_be_the_last_and_asking_again_finishes(world, crash, number):
+    """A forget that failed says so; one that died is finished by the next; then no byte of it is left."""
+    world.crash_at = len(world.steps) + number
+    with contextlib.suppress(crash):
+        forgotten(world, query="partner Bob", backups=True)
+    world.crash_at = None
+    world.fail_at = len(world.steps) + number
+    forgotten(world, query="partner Bob", backups=True)
+    world.fail_at = None
+    assert forgotten(world, query="partner Bob", backups=True).failed is None
+    assert "Bob" not in everything(world)
+    merged(world)
+    assert "Bob" not in everything(world)
+    assert "I live in Oslo" in world.text("MEMORY.md")
+
+
+def test_a_crash_after_the_stone_lets_nothing_back(world, crash, thread):
+    """It died right after the tombstone was set: whatever runs next, the fact only gets fewer."""
+    world.before = lambda step: (
+        (_ for _ in ()).throw(crash) if getattr(step, "path", "") == consolidation_state.PATH else None
+    )
+    with contextlib.suppress(crash):
+        forgotten(world, query="partner Bob")
+    world.before = lambda step: None
+    world.put("memory/2026-04-13.md", "- Has a boat\n")
+    merged(world)
+    assert "Bob" not in world.text("MEMORY.md")
+    json.loads(world.text(tombstones.PATH))
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_a_forget_between_any_two_steps_of_a_flush_wins(new_world, thread, number):
+    """A person forgets while a flush is under way, before whichever step: what was forgotten is nowhere afterwards."""
+    world = new_world(model=users)
+    world.hear("My partner is called Bob", "I live in Oslo")
+    begun = []
+
+    def forget_now(step):
+        begun.append(step)
+        if len(begun) == number + 1:
+            forgotten(world, query="partner Bob", backups=True)
+
+    world.before = forget_now
+    flushed(world, thread)
+    world.before = lambda step: None
+    if len(begun) <= number:
+        forgotten(world, query="partner Bob", backups=True)
+    assert "Bob" not in everything(world)
+    assert "I live in Oslo" in world.text(LOG)
+    merged(world)
+    assert "Bob" not in everything(world)
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_a_forget_between_any_two_steps_of_a_consolidation_wins(new_world, thread, number):
+    """The same while a consolidation is under way that merges the line for the first time."""
+    world = new_world(model=users)
+    world.hear("My partner is called Bob", "I live in Oslo")
+    flushed(world, thread)
+    begun = []
+
+    def forget_now(step):
+        begun.append(step)
+        if len(begun) == number + 1:
+            forgotten(world, query="partner Bob", backups=True)
+
+    world.before = forget_now
+    merged(world)
+    world.before = lambda step: None
+    if len(begun) <= number:
+        forgotten(world, query="partner Bob", backups=True)
+    merged(world)
+    assert "Bob" not in everything(world)
+    assert "I live in Oslo" in world.text("MEMORY.md")
+
+
+def test_what_a_person_writes_by_hand_after_forgetting_it_stays(world):
+    """Two owners: a forgotten line that stands in MEMORY.md again by a person's hand is theirs, whatever is merged later."""
+    forgotten(world, query="partner Bob")
+    merged(world)
+    world.put("MEMORY.md", world.text("MEMORY.md") + "- My partner is called Bob\n")
+    world.put("memory/2026-04-13.md", "- Has a boat\n")
+    merged(world)
+    world.put("memory/2026-04-14.md", "- Has a car\n")
+    merged(world)
+    assert [fact.text for fact in memory_md.facts(world.text("MEMORY.md"))] == [
+        "I live in Oslo",
+        "I play chess",
+        "My partner is called Bob",
+        "Has a boat",
+        "Has a car",
+    ]
+    forgotten(world, query="partner Bob", backups=True)
+    assert "Bob" not in everything(world)
+
+
+def test_the_report_and_the_records_say_what_was_done(world):
+    """How many lines of which files, from which conversation, in which versions; the change log and an event say so once."""
+    (version,) = world.run(versions(None))
+    report = forgotten(world, query="partner Bob")
+    assert report == ForgetReport(
+        lines=2, paths=("MEMORY.md", LOG), sessions=("t1",), backups=(version.path, *report.backups[1:])
+    )
+    entry = changes.parse(world.text(changes.PATH))[-1]
+    said = f"forgot 2 line(s) at a person's request in MEMORY.md, {LOG}"
+    assert (entry.at, entry.what) == (world.at, "forget")
+    assert entry.changes == (changes.Change(kind="note", text=said),)
+    assert entry.id == consolidation_state.text_hash(f"{world.at.isoformat()} {said}")
+    assert [event for event in world.events if isinstance(event, Forgotten)] == [Forgotten(lines=2)]
+    log = world.text(changes.PATH)
+    assert forgotten(world, query="partner Bob", backups=True).lines == 0
+    assert world.text(changes.PATH) == log
+
+
+def test_a_version_of_the_memory_before_is_kept_unless_versions_are_cleaned(world):
+    """So that a forget by mistake can be taken back by hand."""
+    before = len(world.run(versions(None)))
+    forgotten(world, query="chess", backups=True)
+    assert len(world.run(versions(None))) == before
+    world.later(minutes=5)
+    forgotten(world, query="Oslo")
+    assert len(world.run(versions(None))) == before + 1
+
+
+def test_every_field_of_the_state_forgets(world):
+    """The memory it compares with, what was removed and written by hand, a rewrite under way, and a proposal."""
+    written = consolidation_state.Written(text="# M\n- Bob sails\n- Eve rows\n", writer="model")
+    note = consolidation_state.Pending(
+        text="- Bob sails\n- Eve rows\n",
+        writer="model",
+        keys=frozenset({b"k" * 8}),
+        changes="## head\n- added: Bob sails\n- added: Eve rows\n",
+        entry_id="e1",
+        base="b1",
+    )
+    full = consolidation_state.ConsolidationState(
+        merged=frozenset({b"m" * 8}),
+        memory=written,
+        removed=("Bob rows", "Eve sails"),
+        by_hand=("Eve rows", "Bob sails"),
+        pending=note,
+        proposal=note,
+    )
+    world.put(consolidation_state.PATH, consolidation_state.render(full))
+    assert forgotten(world, query="Bob").failed is None
+    left = replace(note, text="- Eve rows\n", changes="## head\n- added: Eve rows\n")
+    after = consolidation_state.parse(world.text(consolidation_state.PATH))
+    assert after == replace(
+        full,
+        memory=replace(written, text="# M\n- Eve rows\n"),
+        removed=("Eve sails",),
+        by_hand=("Eve rows",),
+        pending=left,
+        proposal=left,
+    )
+
+
+def test_records_beside_the_memory_forget_too(world):
+    """Refused texts, torn files, the proposal; a damaged state is deleted, and the same words in other files stay."""
+    kept = {
+        "memory/.rejected/20260412T000000000000Z-00000000.md": "- Eve rows\n",
+        "memory/2026-04-12.md.torn-1": "- Eve rows\n",
+        memory_md.PROPOSAL: "- Eve rows\n",
+        "memory/.other": "- Bob sails\n- Eve rows\n",
+    }
+    for path in kept:
+        world.put(path, "- Bob sails\n- Eve rows\n")
+    world.put(f"{consolidation_state.PATH}.damaged", "Bob")
+    assert forgotten(world, query="Bob").failed is None
+    assert {path: world.text(path) for path in kept} == kept
+    assert world.text(f"{consolidation_state.PATH}.damaged") is None
+
+
+def test_a_change_log_that_changes_each_time_is_given_up(world):
+    """After five tries, with what to do."""
+    answer = world._answer
+
+    def is_faster(step):
+        return isinstance(step, RemoveLines) and step.path == changes.PATH
+
+    world._answer = lambda step: Conflict() if is_faster(step) else answer(step)
+    failed = forgotten(world, query="partner Bob").failed
+    assert failed == "WorkspaceError: memory/CHANGES.md changed 5 times while lines were removed; try again"
+    assert sum(is_faster(step) for step in world.steps) == 5
+
+
+def test_only_messages_that_the_lines_came_from_are_redacted(world, thread):
+    """By the words of the query or of the line, among the positions of its block; a conversation without any is still named."""
+    world.say(HumanMessage("Bob is no partner of mine"), thread="t2")
+    world.put(
+        "memory/2026-04-13.md",
+        render_block(
+            [(BlockHeading(at=world.at, session="t2", positions=frozenset(), sources=("user",)), ["My partner Bob"])]
+        ),
+    )
+    report = forgotten(world, query="partner Bob", sessions=True)
+    assert (report.redacted, report.sessions) == (1, ("t2",))
+    assert world.logs["t2"][0].message.text == "Bob is no partner of mine"
