@@ -20,7 +20,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from benchmarks._kills import CONTEXT, Tried
-from benchmarks._life import SUMMARY, Life, answer_as_curator, open_agent, open_memory, settings
+from benchmarks._life import END_STATE, SUMMARY, Life, answer_as_curator, open_agent, open_memory, settings
 from langgraph_harness_memory import FlushConfig, MaintenanceConfig
 from langgraph_harness_memory.config import CompactionConfig, ConsolidationConfig, StorageConfig
 from langgraph_harness_memory.testing import Failure, FrozenClock, Reply, ScriptedChatModel
@@ -76,6 +76,7 @@ class Bench:
 
 
 Fault = Callable[[Bench], None]
+"""Puts a fault upon a memory, takes turns under it and takes it away; what it asserts of its own is in `END_STATES`."""
 
 
 def _calls(**how: Any) -> Fault:
@@ -333,6 +334,49 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+END_STATES: dict[str, str] = {
+    "disk full, once": "no turn raised under it, upkeep raised an error of ours at most",
+    "disk full, from then on": "no turn raised under it, upkeep raised an error of ours at most",
+    "input/output error, once": "no turn raised under it, upkeep raised an error of ours at most",
+    "input/output error, from then on": "no turn raised under it, upkeep raised an error of ours at most",
+    "access denied, once": "no turn raised under it, upkeep raised an error of ours at most",
+    "access denied, from then on": "no turn raised under it, upkeep raised an error of ours at most",
+    "file system turned read-only": "no turn raised under it, upkeep raised an error of ours at most",
+    "every sync fails": "no turn raised under it, upkeep raised an error of ours at most",
+    "file size limit of the system": "the process took its turns and ended by itself",
+    "read-only folders, not as root": "the process took its turns and ended by itself",
+    "a folder where MEMORY.md should be": "no turn raised, and what stood aside is as it was when it is put back",
+    "a folder where the daily log should be": "no turn raised, and what stood aside is as it was when it is put back",
+    "a folder where the session log should be": "no turn raised, and what stood aside is as it was when it is put back",
+    "a folder where the index should be": "no turn raised, and what stood aside is as it was when it is put back",
+    "index: zeros in the middle": "no turn raised, and a search finds what the files hold",
+    "index: cut off": "no turn raised, and a search finds what the files hold",
+    "index: a foreign file": "no turn raised, and a search finds what the files hold",
+    "index: deleted": "no turn raised, and a search finds what the files hold",
+    "index: deleted while open": "no search and no turn of the process that has it open raised",
+    "index: zeros while open": "no search and no turn of the process that has it open raised",
+    "invalid UTF-8 in the daily log": "the bytes are still in the log, or it was archived whole",
+    "NUL in the daily log": "the bytes are still in the log, or it was archived whole",
+    "a log without a final newline": "the bytes are still in the log, or it was archived whole",
+    "a line of 5 MB in the daily log": "the bytes are still in the log, or it was archived whole",
+    "lone surrogates are said": "each fact is one line of one block, whatever stood beside it",
+    "NUL and line separators are said": "each fact is one line of one block, whatever stood beside it",
+    "a megabyte is said": "each fact is one line of one block, whatever stood beside it",
+    "headings and sentinels are said": "each fact is one line of one block, whatever stood beside it",
+    "torn session log": "what stood before the torn line is all there, and what follows is not glued to it",
+    "marks are gone": "the blocks' headings say what is flushed: nothing is written twice",
+    "consolidation state is garbage": "no turn raised, and a tick runs without a failure",
+    "maintenance state is garbage": "no turn raised, and a tick runs without a failure",
+    "links out of the workspace": "the file outside is unchanged and not in the index",
+    "clock back and far forward": "no turn raised, nothing is flushed twice or archived before it is merged",
+    "daylight saving begins and ends": "no turn raised, nothing is flushed twice or archived before it is merged",
+    "a day that does not exist": "no turn raised, nothing is flushed twice or archived before it is merged",
+    "all files bear the same time": "nothing is merged twice and nothing is left out",
+    "ids that collide where case is folded": "each id has a log of its own with its own messages",
+}
+"""What is asserted after each fault, beside what is asserted of everything."""
+
+
 def suffer(name: str, *, seed: int) -> list[str]:
     """Put one fault upon a memory and list the promises that are broken afterwards."""
     with tempfile.TemporaryDirectory(prefix="proof-") as folder:
@@ -357,6 +401,7 @@ def suffer_all(*, rounds: int, seed: int) -> list[Tried]:
                 tries=rounds,
                 survived=sum(not faults for faults in lost),
                 lost=tuple(fault for faults in lost for fault in faults),
+                ends=f"{END_STATES[name]}; {END_STATE}",
             )
         )
     return tried
@@ -383,6 +428,14 @@ ANSWERS: dict[str, Any] = {
     "breaks in its stream": Failure(error=ConnectionResetError("reset"), text="## SES"),
     "says lone surrogates": "\ud800\udfff",
 }
+
+
+AFTER_MODELS = {
+    "summary": "no turn raised or waited, and the history stays where the summary is useless",
+    "flush": "no turn raised or waited, and what failed is flushed later; what a model chose to write is what is remembered",
+    "consolidation": "no turn raised or waited, and MEMORY.md is as it was where the answer is not sane",
+}
+"""What is asserted after the model of each internal call misbehaved, beside what is asserted of everything."""
 
 
 def misbehave(purpose: str, name: str) -> list[str]:
@@ -428,6 +481,7 @@ def misbehave_all() -> list[Tried]:
                 tries=len(ANSWERS),
                 survived=sum(not faults for faults in lost),
                 lost=tuple(fault for faults in lost for fault in faults),
+                ends=f"{AFTER_MODELS[purpose]}; {END_STATE}",
             )
         )
     return tried

@@ -240,4 +240,10 @@ def _fuzz_one(reader: Reader, count: int, seed: int) -> Tried:
             lost.append(f"{reader.name}, input {n}: {type(error).__name__}: {error}"[:300])
         if time.perf_counter() - begun > SLOW_SECONDS:
             lost.append(f"{reader.name}, input {n}: took {time.perf_counter() - begun:.1f} s")
-    return Tried(kind=f"fuzz: {reader.name}", tries=count, survived=count - len(lost), lost=tuple(lost))
+    return Tried(
+        kind=f"fuzz: {reader.name}",
+        tries=count,
+        survived=count - len(lost),
+        lost=tuple(lost),
+        ends=f"an answer or an error of ours within {SLOW_SECONDS:g} s, and nothing else raised",
+    )

@@ -184,19 +184,28 @@ GUARDS: tuple[Guard, ...] = (
         name="fsync before an append is acknowledged",
         keeps="G1 G6",
         remove=put("workspace.descent:Descent", "_sync_data", nothing),
-        tests=("tests/workspace/test_local_faults.py::test_failed_sync_is_no_acknowledgement",),
+        tests=(
+            "tests/proof/test_guards.py::test_an_append_is_on_the_disk_before_it_is_acknowledged",
+            "tests/workspace/test_local_faults.py::test_failed_sync_is_no_acknowledgement[fdatasync]",
+        ),
     ),
     Guard(
         name="fsync before a rename",
         keeps="G2",
         remove=put("workspace.descent:Descent", "_sync", nothing),
-        tests=("tests/workspace/test_local_faults.py::test_every_call_may_fail",),
+        tests=(
+            "tests/proof/test_guards.py::test_a_new_version_is_on_the_disk_before_it_has_its_name",
+            "tests/workspace/test_local_faults.py::test_failed_sync_is_no_acknowledgement[fsync]",
+        ),
     ),
     Guard(
         name="fsync of the folder",
         keeps="G1 G2",
         remove=put("workspace.descent:Descent", "_sync_folder", nothing),
-        tests=("tests/workspace/test_local_faults.py::test_every_call_may_fail",),
+        tests=(
+            "tests/proof/test_guards.py::test_a_moved_file_has_its_new_name_on_the_disk",
+            "tests/proof/test_guards.py::test_what_is_deleted_is_gone_from_the_disk",
+        ),
     ),
     Guard(
         name="loop over short writes",
@@ -209,8 +218,8 @@ GUARDS: tuple[Guard, ...] = (
         keeps="G5",
         remove=put("workspace.files:Files", "_write_or_cut", _append_without_rollback),
         tests=(
-            "tests/workspace/test_local_faults.py::test_full_disk_keeps_the_old_log",
             "tests/workspace/test_local_faults.py::test_interrupted_append_is_rolled_back",
+            "tests/workspace/test_local_faults.py::test_every_call_may_fail[append-EIO-once]",
         ),
     ),
     Guard(
@@ -241,7 +250,7 @@ GUARDS: tuple[Guard, ...] = (
         name="replacement through a temporary file",
         keeps="G2",
         remove=put("workspace.files:Files", "_write_aside_and_swap", _write_in_place),
-        tests=("tests/workspace/test_local_faults.py::test_every_call_may_fail",),
+        tests=("tests/workspace/test_local_faults.py::test_every_call_may_fail[replace-EIO-once]",),
     ),
     Guard(
         name="only stale temporary files are swept",
@@ -433,7 +442,7 @@ GUARDS: tuple[Guard, ...] = (
         name="what a tool said is known again",
         keeps="G29",
         remove=put("curation.provenance:_Heard", "repeats", nothing),
-        tests=("tests/trust/test_routes.py::test_what_the_assistant_repeats_from_a_tool_is_not_promoted",),
+        tests=("tests/trust/test_routes.py::test_what_the_assistant_repeats_from_a_tool_is_not_promoted[verbatim]",),
     ),
     Guard(
         name="redaction before a write",

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks._life import Life, open_agent, open_memory
+from benchmarks._life import END_STATE, Life, open_agent, open_memory
 from langgraph_harness_memory import HarnessMemory
 from langgraph_harness_memory.testing.faults import FaultyCalls
 
@@ -34,6 +34,8 @@ class Operation:
     name: str
     prepare: Callable[[HarnessMemory, Life], None]
     act: Callable[[HarnessMemory, Life], None]
+    ends: str
+    """What is asserted of it in the next process, beside what is asserted of everything."""
 
 
 def _talked(memory: HarnessMemory, life: Life) -> None:
@@ -121,17 +123,55 @@ def _tick(memory: HarnessMemory, life: Life) -> None:
 
 
 OPERATIONS = (
-    Operation(name="turn with its checkpoints", prepare=_talked, act=_turn),
-    Operation(name="eviction", prepare=_talked, act=_evicting_turn),
-    Operation(name="compaction", prepare=_talked, act=_compacting_turns),
-    Operation(name="flush", prepare=_unflushed, act=_flush),
-    Operation(name="consolidation", prepare=_talked, act=_consolidate),
-    Operation(name="forget", prepare=_curated, act=_forget),
-    Operation(name="save", prepare=_talked, act=_save),
-    Operation(name="restore", prepare=_twice_curated, act=_restore),
-    Operation(name="delete a thread", prepare=_talked, act=_delete_thread),
-    Operation(name="prune checkpoints", prepare=_talked, act=_prune),
-    Operation(name="maintenance tick", prepare=_unflushed, act=_tick),
+    Operation(
+        name="turn with its checkpoints",
+        prepare=_talked,
+        act=_turn,
+        ends="the turn is whole or was never acknowledged; its thread goes on",
+    ),
+    Operation(
+        name="eviction",
+        prepare=_talked,
+        act=_evicting_turn,
+        ends="the whole result is in the log, and in its file where a placeholder names it",
+    ),
+    Operation(
+        name="compaction",
+        prepare=_talked,
+        act=_compacting_turns,
+        ends="every folded message is in the log and flushed before it left the state",
+    ),
+    Operation(
+        name="flush", prepare=_unflushed, act=_flush, ends="what waited is flushed by the next tick, in one block"
+    ),
+    Operation(
+        name="consolidation",
+        prepare=_talked,
+        act=_consolidate,
+        ends="MEMORY.md is the old or the new one, and an acknowledged one holds facts",
+    ),
+    Operation(
+        name="forget",
+        prepare=_curated,
+        act=_forget,
+        ends="an acknowledged one is gone everywhere and stays gone; one that was cut off is finished by asking again",
+    ),
+    Operation(name="save", prepare=_talked, act=_save, ends="the line is whole or not there"),
+    Operation(
+        name="restore", prepare=_twice_curated, act=_restore, ends="MEMORY.md is the one before or the restored one"
+    ),
+    Operation(
+        name="delete a thread", prepare=_talked, act=_delete_thread, ends="the thread is whole or gone, never half"
+    ),
+    Operation(
+        name="prune checkpoints",
+        prepare=_talked,
+        act=_prune,
+        ends="the newest state is there, and the log is untouched",
+    ),
+    Operation(
+        name="maintenance tick", prepare=_unflushed, act=_tick, ends="the next tick finishes it without a failure"
+    ),
 )
 
 
@@ -145,6 +185,8 @@ class Tried:
     """Tries in which the fault really struck and every promise held."""
     lost: tuple[str, ...]
     """Broken promises, one sentence each."""
+    ends: str
+    """The end state that was asserted after each try."""
 
 
 def kill_at_every_call(operation: Operation, *, most: int, stride: int = 1) -> Tried:
@@ -175,6 +217,7 @@ def kill_at_every_call(operation: Operation, *, most: int, stride: int = 1) -> T
         tries=tries,
         survived=tries - len({s.split(":")[0] for s in lost}),
         lost=tuple(lost),
+        ends=f"{operation.ends}; {END_STATE}",
     )
 
 
@@ -242,6 +285,7 @@ def kill_at_random(rounds: int, *, seed: int) -> Tried:
         tries=rounds,
         survived=rounds - len({s.split(":")[0] for s in lost}),
         lost=tuple(lost),
+        ends=f"what was told over the pipe before the kill is there; {END_STATE}",
     )
 
 

@@ -33,6 +33,12 @@ from langgraph_harness_memory.testing import Reply, ScriptedChatModel
 from langgraph_harness_memory.workspace.paths import TEMPORARY
 
 SUMMARY = "## SESSION INTENT\nTalk.\n\n## SUMMARY\nCodewords were told.\n\n## ARTIFACTS\nNone\n\n## NEXT STEPS\nNone"
+END_STATE = (
+    "each acknowledged message once in its log, each fact in one block, nothing left unflushed, the last answer in the state, "
+    "MEMORY.md whole, what was forgotten gone from files and index, no temporary file left"
+)
+"""What `Life.faults` asserts of whatever is left, in the order in which it looks."""
+
 FACT = re.compile(r"Codeword (\S+) belongs to item\S+")
 
 
@@ -172,7 +178,7 @@ class Life:
                 yield from self._state_stands(agent, info.thread_id)
         yield from self._acknowledged_stand(memory)
         yield from self._facts_stand(memory, said, logs)
-        yield from (f"{path} is left over" for path in _litter(self.root))
+        yield from (f"{path} is left over" for path in _litter(memory, self.root))
 
     def _logs(self, memory: HarnessMemory) -> dict[str, str]:
         found = {}
@@ -229,9 +235,18 @@ class Life:
             yield from (f"{word} was forgotten and is found in {hit.path}" for hit in hits)
 
 
-def _litter(root: Path) -> list[str]:
-    """Temporary files that no process writes any more."""
-    return [p.name for p in root.rglob("*") if TEMPORARY.fullmatch(p.name) and p.stat().st_mtime < 0]
+def _litter(memory: HarnessMemory, root: Path) -> list[str]:
+    """Temporary files that are still there after the next write to their folder, an hour later."""
+    folder = root / "parent" / "workspace"
+    for path in _temporary(folder):
+        probe = (path.parent.relative_to(folder) / "probe.md").as_posix()
+        memory.workspace.replace(probe, b"")
+        memory.workspace.delete(probe)
+    return [path.name for path in _temporary(folder)]
+
+
+def _temporary(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if TEMPORARY.fullmatch(path.name)]
 
 
 Act = Callable[[HarnessMemory, Life], None]

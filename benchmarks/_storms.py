@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from benchmarks._kills import CONTEXT, Tried
-from benchmarks._life import Life, on, open_agent, open_memory
+from benchmarks._life import END_STATE, Life, on, open_agent, open_memory
 from langgraph_harness_memory.errors import LockTimeout
 
 PROCESSES = 3
@@ -52,6 +52,7 @@ def storm(seconds: float, *, seed: int) -> Tried:
         tries=actions,
         survived=actions if not lost else 0,
         lost=tuple(lost),
+        ends=f"no call raised but LockTimeout, every process ended by itself; {END_STATE}",
     )
 
 

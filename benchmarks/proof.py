@@ -3,8 +3,9 @@
     python -m benchmarks proof            the whole, about 15 minutes on two cores
     python -m benchmarks proof --quick    a part of each kind, under a minute; the test run does this one
 
-The table says for each kind how often it was tried, how often every promise held, and what was lost. The targets: nothing
-is lost; in the whole run at least 1 000 kills, 20 kinds of fault and 100 000 fuzzed inputs.
+Each row says what was done, how often, and which end state was asserted after it; the table sums up by kind how often it
+was tried, how often every promise held, and what was lost. The targets: nothing is lost; in the whole run at least 1 000
+kills, 20 kinds of fault and 100 000 fuzzed inputs.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import time
 from benchmarks._faults import FAULTS, misbehave_all, suffer_all
 from benchmarks._fuzz import fuzz
 from benchmarks._kills import CONTEXT, OPERATIONS, PRELOAD, Tried, kill_at_every_call, kill_at_random
+from benchmarks._life import END_STATE
 from benchmarks._storms import storm
 from benchmarks.outcome import Outcome, Target, table
 
@@ -34,10 +36,13 @@ def prove(*, quick: bool, seed: int) -> list[Tried]:
     """Run every kind of trial."""
     CONTEXT.set_forkserver_preload([*PRELOAD, "benchmarks._faults", "benchmarks._storms"])
     tried: list[Tried] = []
+    print(f"Asserted after every try: {END_STATE}. Beside it, after those of a row:\n", flush=True)
 
     def note(more: list[Tried]) -> None:
         for one in more:
-            print(f"{one.survived:>7} of {one.tries:<7} {one.kind}", flush=True)
+            print(
+                f"{one.survived:>7} of {one.tries:<7} {one.kind}: {one.ends.removesuffix(f'; {END_STATE}')}", flush=True
+            )
             for line in one.lost[:5]:
                 print(f"        LOST  {line}", flush=True)
         tried.extend(more)

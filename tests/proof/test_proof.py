@@ -55,6 +55,30 @@ def test_everything_at_once_loses_nothing() -> None:
     assert tried.lost == ()
 
 
+def test_every_fault_says_which_end_state_it_asserts() -> None:
+    """Each row of the proof, beside what is asserted of everything."""
+    assert _faults.END_STATES.keys() == _faults.FAULTS.keys()
+    assert all(_faults.END_STATES.values())
+    assert all(operation.ends for operation in _kills.OPERATIONS)
+
+
+def test_a_temporary_file_that_nobody_removes_is_seen(tmp_path) -> None:
+    """What a killed process left is swept an hour later by the next write to its folder, and not before."""
+    from datetime import UTC, datetime, timedelta
+
+    from benchmarks._life import LaterClock, Life, open_agent, open_memory
+    from langgraph_harness_memory.testing import FrozenClock
+
+    life = Life(root=tmp_path)
+    with open_memory(tmp_path) as memory:
+        life.turn(open_agent(memory), "t1", "a0")
+    left = tmp_path / "parent" / "workspace" / "memory" / f".hm-{'0' * 16}.tmp"
+    left.write_text("half")
+    too_soon = FrozenClock((datetime.now(UTC) + timedelta(minutes=50)).isoformat())
+    assert [fault for fault in life.faults(clock=too_soon) if "left over" in fault] == [f"{left.name} is left over"]
+    assert life.faults(clock=LaterClock()) == []
+
+
 def test_a_broken_promise_is_seen() -> None:
     """The checker is no rubber stamp: a lost, a doubled and a forgotten line are each told."""
     import tempfile
