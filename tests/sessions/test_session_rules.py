@@ -437,7 +437,8 @@ def test_messages_are_ranked_by_bm25() -> None:
         damping = 1.2 * (0.4 + 0.6 * length / average)
         return -sum(math.log(1 + (5 - n + 0.5) / (n + 0.5)) * c * 2.2 / (c + damping) for n, c in counted)
 
-    assert [rank for rank, _ in best] == pytest.approx([score(10, (4, 1), (1, 1)), score(5, (4, 1)), score(5, (4, 1)), score(66, (4, 1))])  # fmt: skip
+    expected = [score(10, (4, 1), (1, 1)), score(5, (4, 1)), score(5, (4, 1)), score(66, (4, 1))]
+    assert [rank for rank, _ in best] == pytest.approx(expected)
     assert ranking.best(2) == best[:2]
     assert Ranking(("apple",)).best(3) == []
     mixed = Ranking(terms_of("Alembic迁移"))
@@ -509,7 +510,8 @@ def test_the_newest_version_stands_where_the_first_was_said() -> None:
 def test_redacted_messages_are_counted_and_keep_their_places(log: SessionLog, tmp_path: Path) -> None:
     """Each once; positions that are not there, and messages that said nothing, do not count."""
     assert redact_messages(log, THREAD, [0]) == 0
-    log.append(THREAD, [told("a long secret", "a"), told("another long secret", "b"), told("kept as it is", "c"), HumanMessage("", id="d")])  # fmt: skip
+    texts = ["a long secret", "another long secret", "kept as it is", ""]
+    log.append(THREAD, [HumanMessage(text, id=str(n)) for n, text in enumerate(texts)])
     path = tmp_path / "sessions" / "t1.log.jsonl"
     before = path.read_bytes()
     assert redact_messages(log, THREAD, [1, 0, 3, 9]) == 2
