@@ -292,7 +292,7 @@ GUARDS: tuple[Guard, ...] = (
         name="a forked child drops its parent's locks",
         keeps="G13",
         remove=put("workspace.locks:FileLocks", "forget_parent", nothing),
-        tests=("tests/workspace/test_local_locks.py::test_forked_child_does_not_keep_the_lock",),
+        tests=("tests/proof/test_guards.py::test_a_lock_ends_with_its_section_though_a_child_was_forked_within",),
     ),
     Guard(
         name="lease of maintenance",
@@ -305,7 +305,10 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         name="a claim from the future is taken as made now",
         keeps="G15 G34",
-        remove=put("workspace.leases", "clamped", lambda claim, _now: claim),
+        remove=both(
+            put("workspace.leases", "clamped", lambda claim, _now: claim),
+            put("workspace.local", "clamped", lambda claim, _now: claim),
+        ),
         tests=("tests/workspace/test_local_locks.py::test_lease_from_the_future_does_not_hold_for_ever",),
     ),
     Guard(
@@ -366,7 +369,7 @@ GUARDS: tuple[Guard, ...] = (
         keeps="G20",
         remove=both(put("performers.performer", "PROPAGATED", ()), put("performers.attempting", "PROPAGATED", ())),
         tests=(
-            "tests/front_doors/test_interrupts.py::test_interrupt_in_the_summary_ends_the_run",
+            "tests/proof/test_guards.py::test_an_interrupt_in_an_internal_call_ends_the_run",
             "tests/performers/test_flushing.py::test_thread_of_another_tenant_is_no_failure",
         ),
     ),
@@ -487,13 +490,13 @@ GUARDS: tuple[Guard, ...] = (
                 for m in ("performers.files", "performers.flushing", "performers.performer")
             )
         ),
-        tests=("tests/proof/test_proof.py::test_a_fault_costs_no_turn_and_loses_nothing[lone-surrogates-are-said]",),
+        tests=("tests/proof/test_guards.py::test_half_a_character_is_saved_as_a_question",),
     ),
     Guard(
         name="tenant filter of the index",
         keeps="promise 7",
         remove=put("index.sqlite:MemoryIndex", "for_tenant", _same_for_all),
-        tests=("tests/front_doors/test_tenants.py::test_each_user_sees_their_own_memory",),
+        tests=("tests/tools/test_tools.py::test_the_tenant_of_the_run",),
     ),
     Guard(
         name="a thread belongs to its tenant",

@@ -1,12 +1,20 @@
-"""Guards that no fault test of another room would miss: what must have happened before a caller is answered."""
+"""Guards that no fault test of another room would miss: what must have happened before a caller is answered, or must not."""
 
 import os
 import stat
+import warnings
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.errors import GraphInterrupt
+from langgraph.types import Interrupt
 
+from benchmarks._life import curator, on, open_agent, settings
+from langgraph_harness_memory import CompactionConfig, HarnessMemory
+from langgraph_harness_memory.testing import Failure, ScriptedChatModel
 from langgraph_harness_memory.workspace.local import LocalWorkspace
 
 
@@ -68,3 +76,43 @@ def test_what_is_deleted_is_gone_from_the_disk(workspace: LocalWorkspace, disk: 
     """What was forgotten must not be back after a power cut."""
     workspace.delete("state")
     assert disk.calls == ["fsync folder"]
+
+
+def test_an_interrupt_in_an_internal_call_ends_the_run(tmp_path: Path) -> None:
+    """A summary model that is an agent itself may ask a person: the run stops there, and no other summary takes its place."""
+    asks = ScriptedChatModel(script=[Failure(error=GraphInterrupt((Interrupt(value="may I?"),)))], repeat=True)
+    config = settings(compaction=CompactionConfig(trigger_messages=4, keep_messages=2, model=asks))
+    with HarnessMemory(tmp_path / "workspace", model=curator(), config=config) as memory:
+        agent = open_agent(memory)
+        said = [agent.invoke({"messages": [HumanMessage(f"question {n}")]}, on("t1")) for n in range(3)]
+    assert [part.value for part in said[-1]["__interrupt__"]] == ["may I?"]
+    assert asks.calls == 1
+
+
+def test_a_lock_ends_with_its_section_though_a_child_was_forked_within(workspace: LocalWorkspace) -> None:
+    """The child inherits the descriptor and lives on: who asks for the lock behind the section gets it at once."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads, which is what is tested
+        with workspace.lock("a"):
+            child = os.fork()
+            if child == 0:
+                os.close(writer)
+                os.read(reader, 1)  # until the parent is done
+                os._exit(0)
+    try:
+        with workspace.lock("a", timeout=timedelta(seconds=0.2)):
+            pass
+    finally:
+        os.close(writer)
+        os.close(reader)
+        os.waitpid(child, 0)
+
+
+def test_half_a_character_is_saved_as_a_question(tmp_path: Path) -> None:
+    """No text of a model can make a write fail: what cannot be encoded stands as U+FFFD, and the rest of the line stays."""
+    with HarnessMemory(tmp_path / "workspace", model=curator(), config=settings()) as memory:
+        saved = memory.save("the tea is \ud800 green")
+        stored = memory.workspace.read(saved.path)
+    assert stored is not None
+    assert "the tea is \ufffd green" in stored.data.decode()
