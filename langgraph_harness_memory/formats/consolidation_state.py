@@ -13,9 +13,11 @@ import base64
 import hashlib
 import json
 import re
+import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any, Literal
 
 from langgraph_harness_memory.formats.daily_log import LogLine, render_positions
@@ -150,7 +152,7 @@ def _unpacked(text: str) -> frozenset[bytes]:
     data = base64.b64decode(text, validate=True)
     if len(data) % KEY_BYTES:
         raise ValueError("the marks are cut off")
-    return frozenset(data[at : at + KEY_BYTES] for at in range(0, len(data), KEY_BYTES))
+    return frozenset(chain.from_iterable(struct.iter_unpack(f"{KEY_BYTES}s", data)))
 
 
 def _pending_fields(pending: Pending) -> dict[str, str]:

@@ -212,8 +212,8 @@ def _pruned(_: Upkeep, threads: list[str]) -> Steps[Update]:
 # -- reindex: compare the content of every file with the index
 
 
-REINDEXED_LINES = 10_000
-"""Rows that a tick compares with their lines, beside the files that changed (0.3 s); all of them where there are no more.
+REINDEXED_LINES = 5_000
+"""Rows that a tick compares with their lines, beside the files that changed (0.2 s); all of them where there are no more.
 `harness-memory reindex` compares everything."""
 
 
