@@ -90,7 +90,7 @@ def copy_checkpoints(
     copying = _Copying(source, start, into=target.file, offset=target.file.next_offset(), logs=logs)
     for place in sorted(places, key=lambda p: p.pointer):
         if place.key.is_ancestor:
-            copying.ancestor(place, set(source.pointers(place)))
+            copying.ancestor(place, None)
         else:
             copying.checkpoint(place)
     target.file.append_bytes(bytes(copying.data))
@@ -161,15 +161,17 @@ class _Copying:
         self._write(replace(place.key, late=None), body, place, set(self.thread.pointers(place)))
         self._write_writes(place, None)
 
-    def ancestor(self, place: CheckpointPlace, channels: set[str]) -> None:
-        """Write what others need of a checkpoint: the values and writes of some channels."""
+    def ancestor(self, place: CheckpointPlace, channels: set[str] | None) -> None:
+        """Write what others need of a checkpoint: the values and writes of some channels; `None` = of all that it has."""
         body = dict(self.thread.body(place))
         body.pop("earlier", None)
         body.pop("more", None)
         body.pop("seen_at", None)
         body |= {"metadata": {}, "seen": {}, "updated": None}
-        body["versions"] = {c: v for c, v in body["versions"].items() if c in channels}
-        self._write(replace(place.key, late=None, is_ancestor=True), body, place, channels)
+        if channels is not None:
+            body["versions"] = {c: v for c, v in body["versions"].items() if c in channels}
+        kept = set(self.thread.pointers(place)) if channels is None else channels
+        self._write(replace(place.key, late=None, is_ancestor=True), body, place, kept)
         self._write_writes(place, channels)
 
     def _write(self, key: CheckpointKey, body: dict[str, Any], place: CheckpointPlace, channels: set[str]) -> None:

@@ -1,5 +1,6 @@
 """Checkpoints field by field: what a put writes, what a reader gets, what listings, prunes and copies leave."""
 
+import asyncio
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from langgraph_harness_memory.identifiers import ThreadRef
 from langgraph_harness_memory.sessions.live import token_of
 from langgraph_harness_memory.sessions.saver import SessionSaver
 from langgraph_harness_memory.testing.clock import FrozenClock
-from tests.sessions.conftest import T1, THREAD
+from tests.sessions.conftest import T1, THREAD, walked
 
 AT = datetime(2026, 1, 31, 9, tzinfo=UTC)
 HI, YO = HumanMessage("hi", id="h"), AIMessage("yo", id="a")
@@ -629,6 +630,109 @@ def test_a_copy_survives_the_original(filled: SessionSaver, folder: Path) -> Non
     assert reader.log.flushed("t2").ranges == ((0, 0),)
     assert lines(folder / "t2.jsonl")[0][1]["thread"] == "t2"
     assert reader.get_tuple(config()) is None
+
+
+# -- delta channels ---------------------------------------------------------------------------------------------------
+
+
+def test_the_history_of_a_channel_goes_back_to_its_nearest_value(saver: SessionSaver, folder: Path) -> None:
+    """The writes of each step since, oldest first; of a channel that never had a value, all of them."""
+    saver.put(config(), checkpoint("0", {}), {}, {})
+    saver.put_writes(config("0"), [("d", 0), ("e", 0), ("f", 0)], "task")
+    saver.put(config("0"), checkpoint("1", {"d": 5}), {}, {})
+    saver.put_writes(config("1"), [("d", 1), ("e", 1)], "b", "~b")
+    saver.put_writes(config("1"), [("d", 2)], "a", "~a")
+    saver.put(config("1"), checkpoint("2", {}), {}, {})
+    saver.put_writes(config("2"), [("d", 3), ("e", 3)], "task")
+    saver.put(config("2"), checkpoint("3", {}), {}, {})
+    saver.put_writes(config("3"), [("d", 9)], "task")
+    for reader in (saver, again(folder)):
+        for at in (config("3"), config()):
+            found = reader.get_delta_channel_history(config=at, channels=["d", "e", "g"])
+            assert found == {
+                "d": {"writes": [("a", "d", 2), ("b", "d", 1), ("task", "d", 3)], "seed": 5},
+                "e": {"writes": [("task", "e", 0), ("b", "e", 1), ("task", "e", 3)]},
+                "g": {"writes": []},
+            }
+            assert found == walked(reader, at, ["d", "e", "g"])
+        assert reader.get_delta_channel_history(config=config("1"), channels=["d"]) == {
+            "d": {"writes": [("task", "d", 0)]}
+        }
+        assert reader.get_delta_channel_history(config=config("0"), channels=["d"]) == {"d": {"writes": []}}
+        assert reader.get_delta_channel_history(config=config("3"), channels=[]) == {}
+
+
+def test_a_prune_keeps_what_a_counted_channel_is_rebuilt_from(saver: SessionSaver, folder: Path) -> None:
+    """Out of listings, with the writes of that channel alone, back to its nearest value."""
+    counted: Any = {"counters_since_delta_snapshot": {"d": [2, 2]}}
+    form = HumanMessage("short", id="s", additional_kwargs=marked("summary"))
+    saver.put(config(), checkpoint("0", {"d": [HI], "x": 1}), {}, {})
+    saver.put(config("0"), checkpoint("1", {"d": [HI, form], "x": 1}, {"d": 2, "x": 1}), {}, {})
+    saver.put_writes(config("1"), [("d", [YO, form]), ("x", 1)], "task", "~p")
+    saver.put(config("1"), checkpoint("2", {"x": 2}, {"d": 3, "x": 2}), counted, {})
+    saver.put_writes(config("2"), [("d", [HI])], "task", "~p")
+    saver.put(config("2"), checkpoint("3", {"x": 2}, {"d": 4, "x": 2}), counted, {})
+    before = saver.get_delta_channel_history(config=config("3"), channels=["d"])
+    assert before["d"]["seed"] == [HI, form]
+    for _ in range(2):
+        saver.prune(["t1"])
+        saved = [record for _, record in lines(folder / "t1.jsonl")]
+        assert [(r["kind"], r.get("id")) for r in saved] == [
+            ("checkpoints", None),
+            ("form", "s"),
+            ("ancestor", "1"),
+            ("writes", "1"),
+            ("ancestor", "2"),
+            ("writes", "2"),
+            ("checkpoint", "3"),
+        ]
+        one, two = saved[2]["body"], saved[4]["body"]
+        assert (one["metadata"], one["seen"], one["updated"]) == ({}, {}, None)
+        assert (list(one["values"]), one["versions"], two["values"], two["versions"]) == (["d"], {"d": 2}, {}, {"d": 3})
+        assert [write[1] for write in saved[3]["body"]["writes"]] == ["d"]
+        for reader in (saver, again(folder)):
+            assert reader.get_delta_channel_history(config=config("3"), channels=["d"]) == before
+            assert ids(reader.list(config())) == ["3"]
+    # A user saw a copy of a pruned thread without the messages of its last steps.
+    saver.copy_thread("t1", "t2")
+    copied = again(folder)
+    assert copied.get_delta_channel_history(config=config("3", thread="t2"), channels=["d"]) == before
+    assert ids(copied.list(config(thread="t2"))) == ["3"]
+
+
+def test_the_async_twins_of_a_saver(saver: SessionSaver, folder: Path) -> None:
+    """Each does what the sync method does."""
+
+    async def all_of_them() -> None:
+        assert await saver.aput(config(), checkpoint("1", {"n": 1}), {"step": 0, "run_id": "r"}, {}) == config("1")
+        await saver.aput_writes(config("1"), [("n", 2)], "task", "~p")
+        await saver.aput(config("1"), checkpoint("2", {"n": 3}), {"step": 1}, {})
+        found = await saver.aget_tuple(config("1"))
+        assert found == saver.get_tuple(config("1"))
+        assert found is not None
+        assert found.pending_writes == [("task", "n", 2)]
+        more: Any
+        for more, listed in [
+            ({}, ["2", "1"]),
+            ({"limit": 1}, ["2"]),
+            ({"before": config("2")}, ["1"]),
+            ({"filter": {"step": 0}}, ["1"]),
+        ]:
+            assert ids([each async for each in saver.alist(config(), **more)]) == listed
+        history = await saver.aget_delta_channel_history(config=config("2"), channels=["n"])
+        assert history == {"n": {"writes": [("task", "n", 2)], "seed": 1}}
+        await saver.acopy_thread("t1", "t2")
+        await saver.acopy_thread("t1", "t3")
+        assert ids([each async for each in saver.alist(None)]) == ["2", "2", "2", "1", "1", "1"]
+        await saver.adelete_for_runs(["r"])
+        assert ids([each async for each in saver.alist(None)]) == ["2", "2", "2"]
+        await saver.aprune(["t2"], strategy="delete")
+        await saver.aprune(["t3"])
+        await saver.adelete_thread("t1")
+        assert [t.config["configurable"]["thread_id"] async for t in saver.alist(None)] == ["t3"]
+
+    asyncio.run(all_of_them())
+    assert sorted(path.name for path in folder.glob("*.jsonl")) == ["t3.jsonl"]
 
 
 # -- settings ---------------------------------------------------------------------------------------------------------
