@@ -507,14 +507,14 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         name="a damaged index is made anew",
         keeps="G9",
-        remove=put("index.engine:Engine", "_make_anew", nothing),
+        remove=put("index.engine:Engine", "_repair", nothing),
         tests=("tests/index/test_damage.py::test_damaged_while_closed",),
     ),
     Guard(
         name="an exchanged index is noticed",
         keeps="G9",
         remove=put("index.database:Database", "_check_identity", nothing),
-        tests=("tests/index/test_damage.py::test_replaced_while_open",),
+        tests=("tests/proof/test_guards.py::test_an_index_that_was_removed_while_open_is_back_at_its_place",),
     ),
     Guard(
         name="a tool's error is a message",

@@ -1,8 +1,10 @@
 """Guards that no fault test of another room would miss: what must have happened before a caller is answered, or must not."""
 
 import os
+import sqlite3
 import stat
 import warnings
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
 from benchmarks._life import curator, on, open_agent, settings
-from langgraph_harness_memory import CompactionConfig, HarnessMemory
+from langgraph_harness_memory import CompactionConfig, HarnessMemory, MemoryIndex
 from langgraph_harness_memory.testing import Failure, ScriptedChatModel
 from langgraph_harness_memory.workspace.local import LocalWorkspace
 
@@ -116,3 +118,14 @@ def test_half_a_character_is_saved_as_a_question(tmp_path: Path) -> None:
         stored = memory.workspace.read(saved.path)
     assert stored is not None
     assert "the tea is \ufffd green" in stored.data.decode()
+
+
+def test_an_index_that_was_removed_while_open_is_back_at_its_place(tmp_path: Path) -> None:
+    """A search that goes on in a file without a name would answer, and whoever opens the index next would find none."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "MEMORY.md").write_text("- Likes green tea\n", encoding="utf-8")
+    with MemoryIndex(tmp_path / "w", path=tmp_path / "index.db") as index:
+        (tmp_path / "index.db").unlink()
+        assert [hit.content for hit in index.search("tea", 1)] == ["- Likes green tea"]
+        with closing(sqlite3.connect(tmp_path / "index.db")) as other:
+            assert other.execute("SELECT count(*) FROM line").fetchone() == (1,)
