@@ -44,7 +44,11 @@ SLOW = [
     "tests/sessions/test_event_loop.py",
     "tests/sessions/test_damage.py::test_a_log_cut_at_any_byte_loses_nothing_that_is_whole",
     "tests/sessions/test_damage.py::test_checkpoints_cut_at_any_byte_give_the_last_whole_one",
+    "tests/curation/test_machine.py",
+    "tests/curation/test_consolidation.py::test_ninety_logs_of_fifty_kilobytes_are_merged_in_batches",
+    "tests/curation/test_provenance.py::test_a_huge_result_is_compared_quickly",
     "tests/extractor/test_hostile.py",
+    "tests/redaction/test_redaction.py::test_no_text_takes_more_than_linear_time",
 ]
 """Tests that mostly wait for other processes, walk at random or through every byte, or measure time, of which instrumented code
 takes more; they only confirm what others show."""

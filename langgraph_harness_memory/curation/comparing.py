@@ -58,6 +58,8 @@ def contradictions(old: str, new: str, merged: Sequence[NewLine]) -> Iterator[Co
     earlier = [(fact.text, words(fact.text)) for fact in memory_md.facts(old)]
     after = [words(fact.text) for fact in memory_md.facts(new)]
     for at, (later, said_later) in enumerate(lines):
+        if any(said_later <= fact for fact in after):
+            continue  # most lines stand as they were said; without this, thousands are compared with each other
         holding = [fact for fact in after if share(said_later, fact) >= MEANT_BY]
         for first, said_first in (*earlier, *lines[:at]):
             if not _contradict(said_first, said_later) or any(fact & (said_later - said_first) for fact in holding):
