@@ -520,6 +520,31 @@ def test_an_item_of_a_newer_format_is_refused(saver: SessionSaver, folder: Path)
         again(folder).get_tuple(config("1"))
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_state_is_read_from_the_lines_that_it_refers_to(saver: SessionSaver, folder: Path, count: int) -> None:
+    """A long log costs nothing; nor is it read again for messages that are in memory."""
+    long = [HumanMessage("x" * 1000, id=f"m{n}") for n in range(400)]
+    saver.log.append(THREAD, long)
+    last: list[AnyMessage] = [*long[-count:]]
+    saver.put(config(), checkpoint("1", {"m": last}), {}, {})
+    saver.put(config("1"), checkpoint("2", {"m": last, "n": 1}, {"m": 1, "n": 1}), {}, {})
+    reader, read = again(folder), []
+    stored = reader.log.workspace.read
+
+    def counted(path: str, **span: Any) -> Any:
+        found = stored(path, **span)
+        read.append((path, 0 if found is None else len(found.data)))
+        return found
+
+    reader.log.workspace.read = counted  # type: ignore[method-assign]
+    for at, most in ((config(), 10_000), (config("1"), 0)):
+        read.clear()
+        found = reader.get_tuple(at)
+        assert found is not None
+        assert found.checkpoint["channel_values"]["m"] == last
+        assert sum(size for path, size in read if path == "t1.log.jsonl") <= most
+
+
 # -- removing ---------------------------------------------------------------------------------------------------------
 
 
