@@ -281,7 +281,7 @@ def parse_positions(text: str) -> frozenset[int]:
     for span in filter(None, text.split(",")):
         first, _, last = span.partition("-")
         start, end = int(first), int(last or first)
-        if start < 0 or end < start or end - start > 1_000_000:
+        if not 0 <= end - start <= 1_000_000:
             raise ValueError(f"{span!r} is no range of log positions")
         positions.update(range(start, end + 1))
     return frozenset(positions)
