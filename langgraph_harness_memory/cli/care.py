@@ -96,7 +96,8 @@ def forget_asking(
     if ask is not None and (ask() or "").strip().lower() not in ("y", "yes"):
         terminal.say("nothing was forgotten")
         return False
-    report = memory.forget(query, path=path, lines=lines, user_id=user, backups=backups, sessions=sessions)
+    with terminal.working("forgetting"):
+        report = memory.forget(query, path=path, lines=lines, user_id=user, backups=backups, sessions=sessions)
     terminal.answer(
         {"found": [{"path": f.path, "line_number": f.number, "content": f.text} for f in found], "report": report}
     )

@@ -38,7 +38,8 @@ def search(
     first, last = options.day(since, "--since"), options.day(until, "--until")
     with open_memory(workspace) as memory:
         if sessions:
-            said = memory.sessions.search(query, limit, tenant=user)
+            with terminal.working("searching"):
+                said = memory.sessions.search(query, limit, tenant=user)
             terminal.answer({"query": query, "hits": said})
             for hit in said:
                 terminal.say(
@@ -46,7 +47,8 @@ def search(
                 )
             found = bool(said)
         else:
-            hits = memory.index.for_tenant(user).search(query, limit, first, last)
+            with terminal.working("searching"):  # the first search of a memory builds its index
+                hits = memory.index.for_tenant(user).search(query, limit, first, last)
             terminal.answer({"query": query, "hits": hits})
             for line in hits:
                 terminal.say(f"[bold]{escape(line.path)}#{line.line_number}[/]  {escape(line.content)}")

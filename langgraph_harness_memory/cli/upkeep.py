@@ -101,7 +101,8 @@ def cron(
     terminal = Terminal(as_json=as_json)
     gap = duration(every, "--every")
     if url is not None:
-        found = asyncio.run(_registered(url, graph, _schedule(gap)))
+        with terminal.working("asking the server"):
+            found = asyncio.run(_registered(url, graph, _schedule(gap)))
         terminal.answer({"cron_id": found, "schedule": _schedule(gap), "url": without_secrets(url)[0]})
         terminal.say(f"cron {escape(found)} runs {escape(graph)} at {_schedule(gap)} UTC")
         return

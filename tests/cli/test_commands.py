@@ -1,6 +1,8 @@
 """Each command does what its help says, with text for people and one JSON document for programs."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 import threading
@@ -476,6 +478,52 @@ def test_completion_is_offered(program):
         [*line, "--show-completion", "bash"], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
     assert "complete" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("harness-memory sta", "status"), ("harness-memory status --all", "--all-users")]
+)
+def test_a_shell_completes_commands_and_options(program, typed, offered):
+    """What bash asks when the tab key is pressed."""
+    _, environment = program
+    asked = {
+        "_HARNESS_MEMORY_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+    }
+    start = "import sys; sys.argv[0] = 'harness-memory'; from langgraph_harness_memory.cli import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", start], env=environment | asked, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.stdout.split() == [offered]
+
+
+@pytest.mark.parametrize(("more", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colour_and_progress_are_for_terminals(program, workspace, more, coloured):
+    """On a terminal there is colour, unless NO_COLOR is set, and a line that shows work; in a pipe there is neither."""
+    line, environment = program
+    del environment["NO_COLOR"]
+    environment |= {"TERM": "xterm-256color", **more}
+    arguments = [*line, "doctor", "-w", str(workspace)]
+    piped = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert "\x1b" not in piped.stdout + piped.stderr
+    leader, follower = pty.openpty()
+    with subprocess.Popen(arguments, env=environment, stdin=follower, stdout=follower, stderr=follower) as process:
+        os.close(follower)
+        seen = ""
+        while data := _read(leader):
+            seen += data
+    os.close(leader)
+    assert process.returncode == 0
+    assert ("\x1b[32m" in seen) == coloured
+    assert "checking" in seen
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 65_536).decode("utf-8", "replace")
+    except OSError:  # Linux says so when the last one at the other end has gone
+        return ""
 
 
 def test_json_is_one_document_of_plain_json(command, workspace):

@@ -77,3 +77,15 @@ def test_every_command_is_documented() -> None:
     words = "\n".join(p.read_text(encoding="utf-8") for p in [*PAGES, ROOT / "README.md"])
     commands = {c.name or c.callback.__name__ for c in app.registered_commands if c.callback}
     assert {c for c in commands if f"harness-memory {c}" not in words} == set()
+
+
+def test_every_exit_status_is_documented() -> None:
+    """The page, the help and the module that ends the commands name the same ones."""
+    from langgraph_harness_memory.cli import guard
+    from langgraph_harness_memory.cli.app import app
+
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    there = {0, guard.NO, guard.USAGE, guard.FAILED, guard.STOPPED}
+    assert {int(n) for n in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == there
+    assert {int(n) for n in re.findall(r"^(\d+) ", str(guard.__doc__), re.MULTILINE)} == there
+    assert {int(n) for n in re.findall(r"\b\d+\b", str(app.info.epilog))} == there

@@ -209,3 +209,21 @@ def test_every_file_of_a_workspace_that_it_names_is_made(tmp_path, server):
     assert "memory/CHANGES.md" in made
     assert "sessions/monday.log.jsonl" in made
     assert any(re.fullmatch(r"memory/\d{4}-\d{2}-\d{2}\.md", name) for name in made)
+
+
+def test_every_claim_beside_the_others_names_what_shows_it():
+    """Each row ends in tests, notebooks, benchmarks or cases of one that are there."""
+    from benchmarks.__main__ import names
+    from benchmarks.peer_cases import CASES
+
+    rows = [row for row in README.split("## Beside the others")[1].split("\n## ")[0].splitlines() if row[:2] == "| "]
+    cases = {case.number for case in CASES}
+    assert len(rows) > 10
+    for row in rows[1:]:
+        claim, *_, shown = [cell.strip() for cell in row.strip("|").split("|")]
+        named = re.findall(r"`([^`]+)`((?: \d+,?)*)", shown)
+        assert named, claim
+        for what, numbers in named:
+            benchmark = what.removeprefix("benchmarks ")
+            assert benchmark in names() if benchmark != what else (ROOT / what).exists(), f"{claim}: {what}"
+            assert set(re.findall(r"\d+", numbers)) <= cases, f"{claim}: {what}{numbers}"
