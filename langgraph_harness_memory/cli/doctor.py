@@ -34,6 +34,8 @@ Verdict = Literal["ok", "warning", "fault"]
 
 _LEAST_FREE = 200 * 1024 * 1024
 """Bytes of free disk below which a memory may soon be unable to write."""
+_OF_FILES = frozenset({".md", ".json", ".jsonl"})
+"""Endings of files of a memory; a folder of such a name is in the way of one."""
 _STALE = timedelta(days=2)
 """Age of the last tick, and of an unflushed message, from which on maintenance seems not to run."""
 
@@ -167,6 +169,13 @@ def _folder(memory: HarnessMemory) -> Iterator[Finding]:
         )
     else:
         yield _ok("permissions", "only the owner can read the files")
+    in_the_way = [p for p in root.rglob("*") if p.suffix in _OF_FILES and p.is_dir() and not p.is_symlink()]
+    if in_the_way:
+        yield _fault(
+            "folders",
+            f"{len(in_the_way)} folders stand where files should be, for example {in_the_way[0].relative_to(root)}",
+            "move them away; what should be there is made anew, or can be restored from a backup",
+        )
     links = [p for p in root.rglob("*") if p.is_symlink()]
     if links:
         yield _warning(
