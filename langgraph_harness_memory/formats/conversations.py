@@ -289,7 +289,7 @@ def _paired(messages: list[BaseMessage]) -> list[BaseMessage]:
         if isinstance(message, ToolMessage):
             call_id = message.tool_call_id or (open_calls[0] if open_calls else "")
             open_calls = [c for c in open_calls if c != call_id]
-            out.append(message.model_copy(update={"tool_call_id": call_id}) if not message.tool_call_id else message)
+            out.append(message.model_copy(update={"tool_call_id": call_id}))
             continue
         open_calls += [str(c["id"]) for c in getattr(message, "tool_calls", [])]
         out.append(message)

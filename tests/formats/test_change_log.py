@@ -91,7 +91,7 @@ def test_a_log_that_a_person_edited_is_read_as_far_as_it_is_ours() -> None:
     ("line", "said"),
     [
         ("- changed: Rome → Oslo (later: x)\r\n", ("Oslo", "Rome")),
-        ("- added: tea\r\n", ("tea",)),
+        ("- added: Uses Mac OS X\r\n", ("Uses Mac OS X",)),
         ("- added: ", ("",)),
         ("- moved: tea", ()),
         ("added: tea", ()),

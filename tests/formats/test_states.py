@@ -131,8 +131,8 @@ def test_the_single_instant_of_earlier_systems_is_read(text: str, moment: dateti
 def test_what_is_no_instant_is_shown_by_its_beginning() -> None:
     """Forty characters of it."""
     with pytest.raises(ValueError, match="is no moment") as refused:
-        consolidation_state.parse("x" * 50)
-    assert str(refused.value) == f"memory/.consolidation_state cannot be read: {'x' * 40!r} is no moment"
+        consolidation_state.parse("X" * 50)
+    assert str(refused.value) == f"memory/.consolidation_state cannot be read: {'X' * 40!r} is no moment"
 
 
 def line(content: str, heading: BlockHeading | None = None, title: str = "mine") -> LogLine:
@@ -506,6 +506,7 @@ def test_what_a_session_and_a_source_are_called_cannot_end_a_heading() -> None:
     assert shown.startswith("## 2026-04-12 03:53 +00:00 · session a")
     assert shown.endswith(" · from x - y <b>")
     assert "<" not in shown.partition(" · from ")[0]
+    assert " · session con <!--" in daily_log.render_heading(BlockHeading(at=AT, session="con"))
     assert machine == (
         '{"v":1,"at":"2026-04-12T03:53:10","session":"a/\\u003c!-\\u002d -\\u002d\\u003e",'
         '"from":["x \\u00b7 y\\n\\u003cb\\u003e"],"size":0} -->\n'
