@@ -532,12 +532,12 @@ GUARDS: tuple[Guard, ...] = (
         name="the outcome of a cancelled write is waited for",
         keeps="G17",
         remove=put("outcome", "_outcome_of", _outcome_unknown),
-        tests=("tests/sessions/test_event_loop.py::test_a_cancelled_put_has_ended_and_leaves_the_checkpointer_usable",),
+        tests=("tests/sessions/test_session_log.py::test_a_cancelled_append_is_done_when_the_cancellation_arrives",),
     ),
     Guard(
         name="blocking work leaves the event loop",
         keeps="G18",
         remove=_on_loop,
-        tests=("tests/sessions/test_event_loop.py::test_a_slow_disk_does_not_hold_up_the_loop",),
+        tests=("tests/proof/test_async_surface.py::test_nothing_blocks_the_event_loop[local]",),
     ),
 )
