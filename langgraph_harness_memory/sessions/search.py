@@ -5,6 +5,7 @@ that write without spaces are cut into pairs of characters. Results of the memor
 repeat what is found elsewhere.
 """
 
+import functools
 import math
 import re
 import unicodedata
@@ -28,8 +29,17 @@ LENGTH_WEIGHT = 0.6
 OWN_TOOLS = frozenset({"memory_search", "memory_get", "session_search"})
 
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_UNSPACED}\U00020000-\U0003ffff]+|(?:(?![{_UNSPACED}])\w)+[+#]*|[\U0001f000-\U0001faff]")
-_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}\U00020000-\U0003ffff]+")
+
+
+@functools.cache
+def _token() -> "re.Pattern[str]":
+    """Compile what a word is at its first use: large sets of characters take milliseconds, which an import need not."""
+    return re.compile(rf"[{_UNSPACED}\U00020000-\U0003ffff]+|(?:(?![{_UNSPACED}])\w)+[+#]*|[\U0001f000-\U0001faff]")
+
+
+@functools.cache
+def _unspaced_run() -> "re.Pattern[str]":
+    return re.compile(rf"[{_UNSPACED}\U00020000-\U0003ffff]+")
 
 
 def folded(text: str) -> str:
@@ -44,8 +54,8 @@ def folded(text: str) -> str:
 def terms_of(query: str) -> tuple[str, ...]:
     """Return the words of a query, each once, in their order; empty where it has none."""
     terms: dict[str, None] = {}
-    for token in _TOKEN.findall(folded(query)):
-        if _UNSPACED_RUN.fullmatch(token) and len(token) > 2:
+    for token in _token().findall(folded(query)):
+        if _unspaced_run().fullmatch(token) and len(token) > 2:
             terms.update(dict.fromkeys(token[i : i + 2] for i in range(len(token) - 1)))
         else:
             terms[token] = None
@@ -56,7 +66,7 @@ def text_of(record: dict[str, Any]) -> str:
     """Return what a message's plain JSON says as text; empty for results of our own search tools."""
     if record.get("name") in OWN_TOOLS:
         return ""
-    content = record.get("content", "")
+    content = record.get("content")
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
@@ -145,7 +155,7 @@ def _pattern(terms: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _term_pattern(term: str) -> str:
-    if _UNSPACED_RUN.fullmatch(term) or not re.match(r"\w", term):
+    if _unspaced_run().fullmatch(term) or not re.match(r"\w", term):
         return re.escape(term)
     # A word may stand right behind or before one of a script without spaces.
     begin, letter = rf"(?<!(?![{_UNSPACED}])[^\W_])", rf"(?![{_UNSPACED}])\w"

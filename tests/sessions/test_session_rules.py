@@ -1,5 +1,6 @@
 """Rules of the session log one by one: reading, listing, searching, deleting, exporting, and who waits for whom."""
 
+import asyncio
 import gc
 import json
 import math
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langgraph_harness_memory.errors import UnreadableFile, WorkspaceError
+from langgraph_harness_memory.errors import TenantMismatch, UnreadableFile, WorkspaceError
 from langgraph_harness_memory.events import Damaged, Deleted, Event
 from langgraph_harness_memory.formats import checkpoint_log, records, session_log
 from langgraph_harness_memory.formats.forms import marked
@@ -118,6 +119,69 @@ def test_a_message_that_cannot_be_built_is_told_and_left_out(
     assert [entry.message.text for entry in log.read("t1")] == ["b"]
     reason = "message 0: 'hologram' is no type of message"
     assert events == [Damaged(thread_id="t1", path="sessions/t1.log.jsonl", reason=reason)]
+
+
+def test_the_async_twins_pass_on_all_that_they_were_given(log: SessionLog) -> None:
+    """Where to begin, which namespace, whose, how many, and what may go."""
+
+    async def all_of_them() -> None:
+        assert await log.aappend(ALICE, [told("plum a"), told("plum b"), told("plum c")]) == {
+            "plum a": 0,
+            "plum b": 1,
+            "plum c": 2,
+        }
+        await log.aappend(SUB, [told("plum d")])
+        await log.aappend(THREAD, [told("e")])
+        assert [entry.position for entry in await log.aread("a1", start=1)] == [1, 2]
+        assert [entry.position for entry in await log.aread("t1", namespace="")] == [1]
+        assert [entry.position for entry in await log.atail("a1", 1)] == [2]
+        assert [info.thread_id for info in await log.athreads(tenant="alice")] == ["a1"]
+        assert [info.thread_id for info in await log.athreads(tenant=None)] == ["t1"]
+        assert len(await log.athreads()) == 2
+        assert [hit.thread_id for hit in await log.asearch("plum", 2, tenant="alice")] == ["a1", "a1"]
+        assert await log.asearch("plum", tenant=ANY) == log.search("plum", tenant=ANY)
+        await log.amark_flushed(ALICE, [0, 2])
+        assert (await log.aflushed("a1")).ranges == ((0, 0), (2, 2))
+        assert [entry.position for entry in await log.aunflushed("a1")] == [1]
+        assert await log.atenant("a1") == "alice"
+        with pytest.raises(TenantMismatch, match="belongs to tenant 'alice'"):
+            await log.acheck_tenant(ThreadRef(thread_id="a1", tenant="bob"))
+        assert await log.aexport_openai("a1") == log.export_openai("a1") != ""
+        assert await log.aexport_langchain("a1") == log.export_langchain("a1") != "[]"
+        assert await log.ainfo("a1") == log.info("a1")
+        assert await log.acopy("a1", "a2") == {0: 0, 1: 1, 2: 2}
+        assert await log.aprune(AT + timedelta(days=1)) == []
+        gone = await log.aprune(AT + timedelta(days=1), only_flushed=False)
+        assert sorted(info.thread_id for info in gone) == ["a1", "a2", "t1"]
+        assert await log.adelete("a1") is False
+
+    asyncio.run(all_of_them())
+
+
+def test_a_copy_keeps_whose_words_they_were_and_when(log: SessionLog, clock: FrozenClock) -> None:
+    """Namespace, time and id; owner and marks go along, whether or not it is settled whose it is."""
+    log.append(ALICE, [told("a")])
+    log.append(ThreadRef(thread_id="a1", tenant="alice", namespace="sub"), [told("b")])
+    log.mark_flushed(ALICE, [1])
+    clock.advance(timedelta(days=1))
+    assert log.copy("a1", "a2") == {0: 0, 1: 1}
+    assert log.copy("a1", "a2") == {0: 0, 1: 1}
+    assert log.read("a2") == log.read("a1")
+    assert (log.tenant("a2"), log.flushed("a2")) == ("alice", Marks(((1, 1),)))
+    guess = SessionSaver.over(log)
+    checkpoint: Any = {
+        "v": 4,
+        "id": "1",
+        "ts": "",
+        "channel_values": {"m": [told("x")]},
+        "channel_versions": {"m": 1},
+        "versions_seen": {},
+    }
+    guess.put({"configurable": {"thread_id": "g1", "checkpoint_ns": ""}}, checkpoint, {}, {})
+    log.copy("g1", "g2")
+    log.append(ThreadRef(thread_id="g2", tenant="bob"), [told("mine now")])
+    assert (log.tenant("g1"), log.tenant("g2")) == (None, "bob")
+    assert log.flushed("g2") == Marks()
 
 
 # -- marks ------------------------------------------------------------------------------------------------------------
@@ -465,6 +529,15 @@ W = search.SNIPPET
         ("ﬀ" * 100 + " needle " + "b" * 300, "…" + "ﬀ" * 39 + " needle " + "b" * 193 + "…"),
         ("needle " + "c" * 300 + " needle needle", "…" + "c" * 226 + " needle needle"),
         ("needle " + "c" * 300 + " needle " + "d" * 300, "needle " + "c" * 233 + "…"),
+        # Two thirds of a snippet count as one place.
+        (
+            "needle " + "c" * 300 + " needle " + "d" * 151 + " needle" + "e" * 300,
+            "…" + "c" * 39 + " needle " + "d" * 151 + " needle" + "e" * 35 + "…",
+        ),
+        (
+            "needle " + "c" * 300 + " needle " + "d" * 152 + " needle" + "e" * 300,
+            "needle " + "c" * 233 + "…",
+        ),
     ],
 )
 def test_a_snippet_shows_the_densest_place(text: str, cut: str) -> None:

@@ -692,7 +692,12 @@ def test_a_prune_keeps_what_a_counted_channel_is_rebuilt_from(saver: SessionSave
     counted: Any = {"counters_since_delta_snapshot": {"d": [2, 2]}}
     form = HumanMessage("short", id="s", additional_kwargs=marked("summary"))
     saver.put(config(), checkpoint("0", {"d": [HI], "x": 1}), {}, {})
-    saver.put(config("0"), checkpoint("1", {"d": [HI, form], "x": 1}, {"d": 2, "x": 1}), {}, {})
+    saver.put(
+        config("0"),
+        checkpoint("1", {"d": [HI, form], "x": 1}, {"d": 2, "x": 1}, updated_channels=["d"], own=[1]),
+        {"step": 1},
+        {},
+    )
     saver.put_writes(config("1"), [("d", [YO, form]), ("x", 1)], "task", "~p")
     saver.put(config("1"), checkpoint("2", {"x": 2}, {"d": 3, "x": 2}), counted, {})
     saver.put_writes(config("2"), [("d", [HI])], "task", "~p")
@@ -713,6 +718,7 @@ def test_a_prune_keeps_what_a_counted_channel_is_rebuilt_from(saver: SessionSave
         ]
         one, two = saved[2]["body"], saved[4]["body"]
         assert (one["metadata"], one["seen"], one["updated"]) == ({}, {}, None)
+        assert "more" not in one
         assert (list(one["values"]), one["versions"], two["values"], two["versions"]) == (["d"], {"d": 2}, {}, {"d": 3})
         assert [write[1] for write in saved[3]["body"]["writes"]] == ["d"]
         for reader in (saver, again(folder)):
