@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from langgraph_harness_memory.clock import zone
 from langgraph_harness_memory.errors import SettingError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 READER_TOOL_NAMES = frozenset(
     {
@@ -101,7 +103,7 @@ class CompactionConfig:
     summary_prompt: str | None = None
     """The instruction for the summary, with the place `{messages}` for the conversation; `None` = the built-in one with SESSION
     INTENT, SUMMARY, ARTIFACTS and NEXT STEPS. Other braces are plain text."""
-    model: BaseChatModel | str | None = None
+    model: "BaseChatModel | str | None" = None
     """Who summarises; `None` = the agent's own model. The window that triggers is always the agent's."""
     history: Literal["replace", "keep"] = "replace"
     """`replace`: the state shrinks. `keep`: the state keeps everything and only the model sees the compacted view."""

@@ -1,11 +1,14 @@
 """Names of chat models: the one door to langchain's `init_chat_model`."""
 
-from langchain_core.language_models import BaseChatModel
+from typing import TYPE_CHECKING
 
 from langgraph_harness_memory.errors import MissingExtra, SettingError
 
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
-def resolve_model(model: BaseChatModel | str) -> BaseChatModel:
+
+def resolve_model(model: "BaseChatModel | str") -> "BaseChatModel":
     """Turn a chat model's name into a chat model.
 
     `openai:` names and bare names of OpenAI models resolve through langchain-openai, which is always there; any other

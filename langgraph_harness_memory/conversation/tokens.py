@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langgraph_harness_memory.conversation.estimate import estimate_tokens
 from langgraph_harness_memory.conversation.ledger import Ledger, Ledgers
@@ -161,6 +160,8 @@ class TokenCounter:
         known = self._schemas.get(id(tool))
         if known is not None and known[0] is tool:
             return known[1]
+        from langchain_core.utils.function_calling import convert_to_openai_tool  # noqa: PLC0415  loaded with a chat model
+
         try:
             schema = tool if isinstance(tool, dict) else convert_to_openai_tool(tool)
         except (ValueError, TypeError, AttributeError, NotImplementedError):

@@ -3,6 +3,7 @@
 Not for search: an index has its own words. Here a wrong match costs a fact, so that everything is plain and exact.
 """
 
+import functools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -10,9 +11,19 @@ from functools import lru_cache
 
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:[.'’:/@+#-]+[^\W_{_CJK}]+)*[+#]*", re.UNICODE)
 _DENSE = re.compile("[^\x00-\u04ff\u2000-\u206f]")
-_IS_CJK = re.compile(rf"[{_CJK}]")
+
+
+@functools.cache
+def _token() -> "re.Pattern[str]":
+    """Compile what a word is at its first use: large sets of characters take milliseconds, which an import need not."""
+    return re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:[.'’:/@+#-]+[^\W_{_CJK}]+)*[+#]*", re.UNICODE)
+
+
+@functools.cache
+def _is_cjk() -> "re.Pattern[str]":
+    return re.compile(rf"[{_CJK}]")
+
 
 STOP_WORDS = frozenset(
     """a an and any are as at be been being but by can could did do does doing for from had has have having he her hers
@@ -37,8 +48,8 @@ def normal(text: str) -> str:
 def tokens(text: str) -> list[str]:
     """Return the words of a text in order, simple endings cut off; runs of CJK characters become pairs of characters."""
     found: list[str] = []
-    for token in _TOKEN.findall(normal(text)):
-        if _IS_CJK.match(token):
+    for token in _token().findall(normal(text)):
+        if _is_cjk().match(token):
             found += [token[at : at + 2] for at in range(len(token) - 1)] or [token]
         else:
             found.append(_stem(token))
@@ -68,7 +79,7 @@ def same_line(one: str, other: str) -> bool:
 
 def line_form(text: str) -> str:
     """Return what two lines that say the same in the same words have in common."""
-    return " ".join(_TOKEN.findall(normal(text))) or normal(text)
+    return " ".join(_token().findall(normal(text))) or normal(text)
 
 
 def runs(sequence: Sequence[str], length: int) -> frozenset[tuple[str, ...]]:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.tools import BaseTool
-
 from langgraph_harness_memory.config import MemoryConfig
 from langgraph_harness_memory.curation.finding import Target, find
 from langgraph_harness_memory.curation.forgetting import ForgetReport
@@ -17,10 +15,12 @@ from langgraph_harness_memory.steps import Failed, drive
 from langgraph_harness_memory.turns import OURS, Turns
 
 if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
     from langgraph_harness_memory.tools import ForgetRequest
 
 
-def reading_tools(parts: Parts) -> list[BaseTool]:
+def reading_tools(parts: Parts) -> "list[BaseTool]":
     """Build the tools that read memory."""
     from langgraph_harness_memory import tools  # noqa: PLC0415  a program that only writes memory needs none
 
@@ -36,7 +36,7 @@ def reading_tools(parts: Parts) -> list[BaseTool]:
     )
 
 
-def writing_tools(memory: Operations, parts: Parts) -> list[BaseTool]:
+def writing_tools(memory: Operations, parts: Parts) -> "list[BaseTool]":
     """Build the tools that save and forget; forgetting interrupts the run for a person."""
     from langgraph_harness_memory import tools  # noqa: PLC0415  the same
 
@@ -65,7 +65,7 @@ def writing_tools(memory: Operations, parts: Parts) -> list[BaseTool]:
 
 
 def build_middleware(
-    turns: Turns, tools: Sequence[BaseTool], reader: BaseTool | None, config: MemoryConfig
+    turns: Turns, tools: "Sequence[BaseTool]", reader: "BaseTool | None", config: MemoryConfig
 ) -> list[Any]:
     """Return the middleware for `create_agent` and `create_deep_agent`, outermost first.
 
@@ -86,7 +86,7 @@ def build_middleware(
     ]
 
 
-def _marked(tools: list[BaseTool]) -> list[BaseTool]:
+def _marked(tools: "list[BaseTool]") -> "list[BaseTool]":
     """Mark tools as ours, so that a front door knows our `read_file` from somebody else's."""
     for tool in tools:
         tool.metadata = {**(tool.metadata or {}), OURS: True}

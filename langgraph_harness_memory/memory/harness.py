@@ -8,11 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
@@ -32,11 +29,13 @@ from langgraph_harness_memory.turns import READERS, Agent, Turns, messages_of, m
 from langgraph_harness_memory.workspace import Workspace
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.tools import BaseTool
     from langgraph.prebuilt import ToolNode
 
     from langgraph_harness_memory.retriever import MemoryIndexRetriever
 
-Model = BaseChatModel | Runnable[Any, BaseMessage] | str
+Model = Runnable[Any, BaseMessage] | str
 
 
 class HarnessMemory(Operations):
@@ -62,7 +61,7 @@ class HarnessMemory(Operations):
         self,
         workspace: Workspace | Path | str,
         *,
-        model: BaseChatModel | str | None = None,
+        model: "BaseChatModel | str | None" = None,
         config: MemoryConfig | None = None,
         on_event: OnEvent | None = None,
         clock: Clock | None = None,
@@ -175,11 +174,11 @@ class HarnessMemory(Operations):
     # -- tools
 
     @property
-    def tools(self) -> list[BaseTool]:
+    def tools(self) -> "list[BaseTool]":
         """Memory's reading tools."""
         return self.tools_for()
 
-    def tools_for(self, *, write: bool = False) -> list[BaseTool]:
+    def tools_for(self, *, write: bool = False) -> "list[BaseTool]":
         """Return memory's tools.
 
         Args:
@@ -188,7 +187,7 @@ class HarnessMemory(Operations):
         return [*self._reading, *(writing_tools(self, self._parts) if write else ())]
 
     @functools.cached_property
-    def _reading(self) -> list[BaseTool]:
+    def _reading(self) -> "list[BaseTool]":
         # Built once: whoever counts their schemas knows a tool by its object.
         return reading_tools(self._parts)
 
@@ -211,14 +210,14 @@ class HarnessMemory(Operations):
         names = {tool.get("name") if isinstance(tool, dict) else _name_of(tool) for tool in tools}
         return [*tools, *(tool for tool in self.tools if tool.name not in names), *self._missing_reader(tools)]
 
-    def _missing_reader(self, tools: Sequence[Any]) -> list[BaseTool]:
+    def _missing_reader(self, tools: Sequence[Any]) -> "list[BaseTool]":
         own = self._reader()
         if own is None or self.config.eviction is None:
             return []
         reader = missing_reader(tools, own)
         return [] if reader is None or reader.name == own.name else [reader]
 
-    def _reader(self) -> BaseTool | None:
+    def _reader(self) -> "BaseTool | None":
         return next((tool for tool in self.tools if tool.name == READERS[0]), None)
 
     # -- nodes
@@ -380,12 +379,14 @@ class HarnessMemory(Operations):
         return [self._known(schema) if isinstance(schema, dict) else schema for schema in bound]
 
     def _known(self, schema: dict[str, Any]) -> Any:
+        from langchain_core.utils.function_calling import convert_to_openai_tool  # noqa: PLC0415  loaded with the tools
+
         name = (schema.get("function") or schema).get("name")
         own = next((tool for tool in self._reading if tool.name == name), None)
         return own if own is not None and convert_to_openai_tool(own) == schema else schema
 
     def _resolved(self, model: Model) -> Any:
-        return resolve_model(model) if isinstance(model, str | BaseChatModel) else model
+        return resolve_model(model) if isinstance(model, str) else model
 
 
 def _name_of(tool: Any) -> str | None:

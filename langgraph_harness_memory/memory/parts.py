@@ -5,9 +5,8 @@ import threading
 import weakref
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
@@ -36,6 +35,9 @@ from langgraph_harness_memory.steps import Failed, Steps, adrive, drive
 from langgraph_harness_memory.workspace import Workspace
 from langgraph_harness_memory.workspace.opening import open_workspace
 
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
 LONGEST_SILENCE = timedelta(minutes=15)
 """A run that showed no sign of life for so long has ended without saying so (an error, an interrupt)."""
 
@@ -58,7 +60,7 @@ class Parts:
         self,
         workspace: Workspace | Path | str,
         *,
-        model: BaseChatModel | str | None,
+        model: "BaseChatModel | str | None",
         config: MemoryConfig,
         on_event: OnEvent | None,
         clock: Clock,
@@ -111,7 +113,7 @@ class Parts:
         self.scheduler = Scheduler(self, Parts.run_due)
         weakref.finalize(self, self.queue.drain, self._patience())
 
-    def _wire(self, model: BaseChatModel | str | None) -> Performer:
+    def _wire(self, model: "BaseChatModel | str | None") -> Performer:
         # Loaded when a memory is built: the rules are a third of what the import would cost.
         from langgraph_harness_memory.curation.extractor import ExtractiveChatModel  # noqa: PLC0415
 
@@ -165,19 +167,19 @@ class Parts:
 
     # -- who acts
 
-    def performer(self, model: BaseChatModel | None = None) -> Performer:
+    def performer(self, model: "BaseChatModel | None" = None) -> Performer:
         """Return who acts outside a turn: with this agent's model, else with the one of the last agent that ran."""
         return self.acting.for_caller(Caller(model=model or self._agent))
 
-    def speaker(self) -> BaseChatModel | None:
+    def speaker(self) -> "BaseChatModel | None":
         """Return the model of the last agent that ran, else the one that curates; `None` where no model exists."""
         return self._agent or self.acting.models.curates
 
-    def bind(self, model: BaseChatModel | None) -> None:
+    def bind(self, model: "BaseChatModel | None") -> None:
         """Note the model of an agent, for whatever curates without one of its own."""
         self._agent = model or self._agent
 
-    def begin_run(self, thread_id: str, model: BaseChatModel | None) -> None:
+    def begin_run(self, thread_id: str, model: "BaseChatModel | None") -> None:
         """Note whose turn it is; the first one starts the scheduler, which recovers what an earlier process left."""
         self.bind(model)
         self._running[thread_id] = self.clock.monotonic()

@@ -12,9 +12,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
@@ -22,6 +21,9 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph_harness_memory.errors import ModelUnavailable
 from langgraph_harness_memory.events import ModelAsked
 from langgraph_harness_memory.steps import Answer, AskModel
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 T = TypeVar("T")
 
@@ -40,18 +42,18 @@ LENGTH_ENDS = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length", "
 class Models:
     """Who answers which question."""
 
-    curates: BaseChatModel | None = None
+    curates: "BaseChatModel | None" = None
     """Flushes and consolidates; `None` = the agent's own model."""
-    summarises: BaseChatModel | None = None
+    summarises: "BaseChatModel | None" = None
     """Summarises; `None` = the agent's own model."""
-    agent: BaseChatModel | None = None
+    agent: "BaseChatModel | None" = None
     """The model of the agent whose turn it is; `None` outside a turn."""
-    rules: BaseChatModel | None = None
+    rules: "BaseChatModel | None" = None
     """The model-free extractor, for where no model exists and where a rule asks for it."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Merged into the metadata of each internal call, for tracing."""
 
-    def choose(self, step: AskModel) -> BaseChatModel:
+    def choose(self, step: AskModel) -> "BaseChatModel":
         """Return the model that answers a step.
 
         Raises:
@@ -64,7 +66,7 @@ class Models:
             raise ModelUnavailable(f"no chat model for {step.purpose}: pass model= to HarnessMemory")
         return chosen
 
-    def are_rules(self, model: BaseChatModel) -> bool:
+    def are_rules(self, model: "BaseChatModel") -> bool:
         """Say whether a model is the extractor, chosen or passed by the user."""
         return self.rules is not None and isinstance(model, type(self.rules))
 
@@ -125,12 +127,14 @@ def asked(step: AskModel, answer: Answer | None, *, seconds: float, run_id: str 
     )
 
 
-def _is_native_async(model: BaseChatModel) -> bool:
+def _is_native_async(model: "BaseChatModel") -> bool:
+    from langchain_core.language_models import BaseChatModel  # noqa: PLC0415  loaded with the first chat model
+
     kind = type(model)
     return kind._agenerate is not BaseChatModel._agenerate or kind._astream is not BaseChatModel._astream
 
 
-def _invoke(model: BaseChatModel, messages: Sequence[BaseMessage], config: RunnableConfig) -> BaseMessage:
+def _invoke(model: "BaseChatModel", messages: Sequence[BaseMessage], config: RunnableConfig) -> BaseMessage:
     try:
         return model.invoke(list(messages), config)
     except Exception as error:
@@ -139,7 +143,7 @@ def _invoke(model: BaseChatModel, messages: Sequence[BaseMessage], config: Runna
     return _joined(list(model.stream(list(messages), config)))
 
 
-async def _ainvoke(model: BaseChatModel, messages: Sequence[BaseMessage], config: RunnableConfig) -> BaseMessage:
+async def _ainvoke(model: "BaseChatModel", messages: Sequence[BaseMessage], config: RunnableConfig) -> BaseMessage:
     try:
         return await model.ainvoke(list(messages), config)
     except Exception as error:

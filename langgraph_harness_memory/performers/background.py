@@ -13,11 +13,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables.config import var_child_runnable_config
 
 from langgraph_harness_memory.identifiers import ThreadRef
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 log = logging.getLogger("langgraph_harness_memory")
 
@@ -37,7 +40,7 @@ class Flush:
     """What is to be flushed, and with whose model."""
 
     thread: ThreadRef
-    model: BaseChatModel | None
+    model: "BaseChatModel | None"
     """The agent's own, for a memory without one."""
     everything: bool = True
     """Do not wait for `min_new_tokens`."""

@@ -8,9 +8,8 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from langgraph_harness_memory.clock import Clock
@@ -55,6 +54,9 @@ from langgraph_harness_memory.steps import (
 from langgraph_harness_memory.tenancy import ambient_run_id
 from langgraph_harness_memory.workspace import Workspace, text_bytes
 
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
 Call = Callable[[Sequence[BaseMessage]], Any]
 """Sends the agent's request with these messages."""
 
@@ -79,7 +81,7 @@ class Flushes(Protocol):
 class Caller:
     """What differs from one model call of an agent to the next."""
 
-    model: BaseChatModel | None = None
+    model: "BaseChatModel | None" = None
     """The agent's own model, where it can be told."""
     call: Call | None = None
     """Calls it, for a sync run."""

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import SystemMessage
-from langchain_core.tools import BaseTool
 
 from langgraph_harness_memory.conversation.vocabulary import unwrapped
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.tools import BaseTool
 
 READERS = ("read_file", "read_evicted_file")
 """Names of our reader of evicted files; the second where somebody else's tool has the first."""
@@ -31,8 +33,10 @@ class Agent:
     """Its messages channel is not known to be `memory_messages`."""
 
     @property
-    def chat_model(self) -> BaseChatModel | None:
+    def chat_model(self) -> "BaseChatModel | None":
         """Its chat model, without bindings, retries and fallbacks."""
+        from langchain_core.language_models import BaseChatModel  # noqa: PLC0415  loaded with the first chat model
+
         model = unwrapped(self.model)
         return model if isinstance(model, BaseChatModel) else None
 
@@ -51,7 +55,7 @@ def reader_of(tools: Sequence[Any] | None) -> str | None:
     return next((tool.name for tool in tools or () if is_ours(tool) and tool.name in READERS), None)
 
 
-def missing_reader(tools: Sequence[Any], reader: BaseTool) -> BaseTool | None:
+def missing_reader(tools: Sequence[Any], reader: "BaseTool") -> "BaseTool | None":
     """Return our reader of evicted files where none is bound, under a name that is free; `None` where one is bound."""
     if reader_of(tools) is not None:
         return None

@@ -12,9 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langgraph_harness_memory.clock import Clock
@@ -39,6 +38,9 @@ from langgraph_harness_memory.sessions.log import SessionLog
 from langgraph_harness_memory.steps import Failed, Steps, adrive, append_session_log, drive, queue_flush
 from langgraph_harness_memory.tenancy import ambient_thread
 from langgraph_harness_memory.turns.agents import Agent, reader_of
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 T = TypeVar("T")
 
@@ -68,7 +70,7 @@ class _Recent(Generic[T]):
 class _Remembered:
     """What is known of one thread between two steps."""
 
-    model: BaseChatModel | None = None
+    model: "BaseChatModel | None" = None
     """The model of the agent that last spoke here."""
     context: str | None = None
     """The block of the workspace that its last model call saw."""
@@ -82,7 +84,7 @@ class _Remembered:
 class Runs(Protocol):
     """Hears of the runs of agents."""
 
-    def begin_run(self, thread_id: str, model: BaseChatModel | None) -> None:
+    def begin_run(self, thread_id: str, model: "BaseChatModel | None") -> None:
         """A run of a thread shows a sign of life."""
         ...
 
