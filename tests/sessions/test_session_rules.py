@@ -380,7 +380,7 @@ def placeholder(path: str, message_id: str = "r") -> ToolMessage:
 def test_evicted_results_live_as_long_as_a_session_names_them(log: SessionLog) -> None:
     """A session's own that nobody else names go; those of a session that is gone go with the last that names them."""
     saver, workspace = SessionSaver.over(log), log.workspace
-    mine, shared, theirs, gone = (f"large_tool_results/{name}" for name in ("t1/own.txt", "t1/both.txt", "t2/a.txt", "t0/b.txt"))  # fmt: skip
+    mine, shared, theirs, gone = (f"large_tool_results/{name}" for name in ("t1/own.txt", "t1/bothX", "t2/a.txt", "t0/b.txt"))  # fmt: skip
     for path in (mine, shared, theirs, gone):
         workspace.append(path, b"x\n")
 

@@ -640,6 +640,20 @@ def test_a_copy_refers_to_its_own_log(filled: SessionSaver, folder: Path) -> Non
     assert last["body"]["values"]["m"]["$messages"][2:] == [said_yo, said_hi, ["is", "text"]]
 
 
+def test_a_copy_writes_a_list_once(saver: SessionSaver, folder: Path) -> None:
+    """Two roots of a thread hold the same messages; the second refers to the first, and has all its other values."""
+    values = {"m": [HI, YO, "text"], "x": 5, "y": [YO]}
+    for number in ("1", "2", "3"):
+        saver.put(config(), checkpoint(number, {**values, "m": values["m"][: int(number)]}), {}, {})
+    saver.put(config(), checkpoint("4", values), {}, {})
+    saver.copy_thread("t1", "t2")
+    originals, copies = (list(again(folder).list(config(thread=thread))) for thread in ("t1", "t2"))
+    assert [each.checkpoint for each in copies] == [each.checkpoint for each in originals]
+    saved = lines(folder / "t2.jsonl")
+    assert saved[4][1]["body"]["same"] == {"m": saved[3][0], "y": saved[1][0]}
+    assert saved[4][1]["body"]["values"] == {"x": 5}
+
+
 def test_a_copy_survives_the_original(filled: SessionSaver, folder: Path) -> None:
     """And takes its marks along; a thread is not copied onto itself."""
     filled.log.mark_flushed(THREAD, [0])
