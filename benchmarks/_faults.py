@@ -6,6 +6,7 @@ and then every promise is looked at. The agent's state is in memory here, so tha
 
 import errno
 import os
+import pkgutil
 import random
 import resource
 import shutil
@@ -14,11 +15,13 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+import langgraph_harness_memory
 from benchmarks._kills import CONTEXT, Tried
 from benchmarks._life import END_STATE, SUMMARY, Life, answer_as_curator, open_agent, open_memory, settings
 from langgraph_harness_memory import FlushConfig, MaintenanceConfig
@@ -128,6 +131,8 @@ def _read_only_folders(bench: Bench) -> None:
 
 
 def _unprivileged(root: Path) -> None:
+    for module in pkgutil.walk_packages(langgraph_harness_memory.__path__, "langgraph_harness_memory."):
+        import_module(module.name)  # nobody may read root's own installation
     if os.geteuid() == 0:
         os.setgid(65_534)
         os.setuid(65_534)
