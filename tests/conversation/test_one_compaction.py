@@ -13,6 +13,7 @@ from langgraph_harness_memory.conversation.cutoff import Tail
 from langgraph_harness_memory.conversation.eviction import Place, choose, evict, messages_in, move_out, with_messages
 from langgraph_harness_memory.conversation.folding import fold_key, fold_update
 from langgraph_harness_memory.conversation.memory import CompactionMemory
+from langgraph_harness_memory.conversation.recovery import clip
 from langgraph_harness_memory.conversation.summary import (
     PROMPT,
     NoSummary,
@@ -458,3 +459,42 @@ def test_a_whole_call_names_its_conversation_everywhere(script, turn, chat):
     assert whose(done) == ({ALICE}, {"alice"}, {"t1"})
     assert [form_of(m) for m in sent.view] == [None, "summary", None, None, None, "evicted"]
     assert [type(e) for e in done.events] == [Evicted, Compacted]
+
+
+def test_long_and_short_messages_share_the_pieces_there_may_be():
+    """The short ones stay whole, the long ones have what is left, and eight pieces are enough."""
+    counter = TokenCounter(text=len)
+    said = [
+        HumanMessage(letter * size, id=f"{letter}{n}") for n in range(20) for letter, size in (("s", 5), ("l", 150))
+    ]
+    pieces = chunked(said, [len(m.content) + 4 for m in said], counter=counter, room=200)
+    assert len(pieces) <= 8
+    texts = "\n\n".join(pieces).split("\n\n")
+    assert texts[::2] == ["[user] sssss"] * 20
+    assert all("characters…]" in text for text in texts[1::2])
+
+
+@pytest.mark.parametrize("form", ["evicted", "clipped"])
+def test_what_was_cut_before_is_cut_to_its_notice(script, turn, form):
+    """It lies in a file already; the same for another form of ours would say nothing, so that it stays."""
+    cut = result("notice\n" + "word " * 500, additional_kwargs=marked(form, path="p"))
+    other = HumanMessage("memory\n" + "word " * 500, id="c", additional_kwargs=marked("summary", folded=["c"]))
+    view = [
+        HumanMessage("q", id="q"),
+        AIMessage("", id="a", tool_calls=[{"name": "shell", "args": {}, "id": "c-r"}]),
+        cut,
+        other,
+    ]
+    done = script()
+    clipped = done.run(clip(turn(view), view, side=10, most_tokens=0))
+    assert [(m.id, m.text) for m in clipped.forms] == [("r", "notice")]
+    assert done.of(WriteEvicted) == []
+
+
+def test_no_file_is_written_for_a_text_that_stays(script):
+    """Also where its placeholder would be too long for its share of a step."""
+    done = script()
+    large = result("x" * 1_001)
+    place = Place(thread=ALICE, reader=None)
+    assert done.run(move_out(large, place, side=50, most=20, is_logged=True, in_place=False)) is large
+    assert done.steps == []
