@@ -76,10 +76,15 @@ def judged(rounds: int, compiled: str) -> Outcome:
         for name in IMPORTS
     ]
     print(table(["import", "ms", "CPU ms", "above langgraph", "CPU above", "loaded"], rows))
-    return Outcome(figures=figures(walls, cpus, above, cpu_above), targets=targets(above, cpu_above, loaded))
+    return Outcome(
+        figures=figures(walls, cpus, above, cpu_above),
+        targets=targets(above, cpu_above, loaded, min(cpus["langgraph"])),
+    )
 
 
-def targets(above: dict[str, float], cpu_above: dict[str, float], loaded: dict[str, list[str]]) -> list[Target]:
+def targets(
+    above: dict[str, float], cpu_above: dict[str, float], loaded: dict[str, list[str]], langgraph: float
+) -> list[Target]:
     heavy = sorted(
         {f"{name} by {who}" for who, names in loaded.items() for name in names if name in ("openai", "tiktoken")}
     )
@@ -90,7 +95,7 @@ def targets(above: dict[str, float], cpu_above: dict[str, float], loaded: dict[s
     )
     touched = Target(
         text=f"{IMPORTS['memory']}: at most {ABOVE_MS:.0f} ms of CPU above langgraph's own import",
-        seen=f"{cpu_above['memory']:+.0f} ms",
+        seen=f"{cpu_above['memory']:+.0f} ms, {cpu_above['memory'] / langgraph:.0%} of langgraph's {langgraph:,.0f} ms",
         met=cpu_above["memory"] <= ABOVE_MS,
     )
     return [

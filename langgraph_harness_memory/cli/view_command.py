@@ -64,6 +64,7 @@ def view(
             written_at=datetime.now(UTC),
         )
     try:
+        output.touch(mode=0o600)  # it holds all that the memory's own files, which are for their owner alone, hold
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise WorkspaceError(

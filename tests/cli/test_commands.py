@@ -342,6 +342,7 @@ def test_view_writes_a_page(command, workspace, tmp_path):
     assert told["sessions"] == 2
     assert "Alembic" in page
     assert "never coffee" not in page
+    assert (tmp_path / "m.html").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(("output", "words"), [("", "it is a folder"), ("nowhere/m.html", "there is no folder")])
