@@ -1,5 +1,8 @@
 """The Postgres index keeps the contract of every index and finds what the SQLite index finds."""
 
+import asyncio
+
+import psycopg
 import pytest
 
 from langgraph_harness_memory.index.postgres import PostgresMemoryIndex
@@ -146,3 +149,75 @@ async def test_areindex_of_some_lines(index):
     index.workspace.replace("knowledge/0.md", b"- walrus\n")
     await index.areindex(lines=1)
     assert await index.asearch("walrus")
+
+
+def _pages(index):
+    """Bytes that the index's lines take in the server's files."""
+    with psycopg.connect(index.workspace.connections.conninfo) as connection:
+        found = connection.execute(f"SELECT pg_relation_size('\"{index.workspace.schema}\".index_lines')").fetchone()
+    return found[0]
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_what_is_purged_leaves_the_pages_of_the_table(index, is_async):
+    """Forgetting reaches the bytes here too: a deleted row's page is given back, not only marked."""
+    index.workspace.replace("knowledge/secret.md", b"- the launch code is 00000000\n")
+    index.reindex()
+    assert _pages(index) > 0
+    index.workspace.delete("knowledge/secret.md")
+    if is_async:
+
+        async def purge():
+            await index.aindex_text("knowledge/secret.md", "", purge=True)
+            await index.workspace.aclose()
+
+        asyncio.run(purge())
+    else:
+        index.index_text("knowledge/secret.md", "", purge=True)
+    assert _pages(index) == 0
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_purged_tenant_has_no_rows_and_others_keep_theirs(index, is_async):
+    """Deleting a user takes the user's rows and nobody else's."""
+    index.workspace.replace("users/ann/MEMORY.md", b"- Ann likes tea\n")
+    index.workspace.replace("users/bob/MEMORY.md", b"- Bob likes tea\n")
+    index.reindex()
+    index.workspace.delete("users/ann")
+    if is_async:
+
+        async def purge():
+            await index.apurge(tenant="ann")
+            await index.workspace.aclose()
+
+        asyncio.run(purge())
+    else:
+        index.purge(tenant="ann")
+    assert index.for_tenant("ann").search("tea") == []
+    assert [hit.content for hit in index.for_tenant("bob").search("tea")] == ["- Bob likes tea"]
+
+
+def test_an_index_is_opened_and_closed_like_the_one_on_disk(index):
+    """As a context manager, sync and async; what it is shows whose memory it looks at, and a closed one is usable again."""
+    index.workspace.replace("MEMORY.md", b"- Likes tea\n")
+    with index as opened:
+        assert len(opened.search("tea")) == 1
+
+    async def use():
+        async with index as opened:
+            hits = await opened.asearch("tea")
+        await index.workspace.aclose()
+        return hits
+
+    assert len(asyncio.run(use())) == 1
+    assert len(index.search("tea")) == 1
+    assert index.search("tea", 0) == []
+    assert "tenant_root='users/ann'" in repr(index.for_tenant("ann"))
+    assert "tenant_root='.'" in repr(index)
+
+
+def test_hidden_files_and_other_tenants_have_no_rows(index):
+    """Whoever hands over their text by name changes nothing."""
+    index.index_text("memory/.tombstones", "- buried tea\n")
+    index.index_text("users/ann/MEMORY.md", "- Ann likes tea\n")
+    assert index.search("tea") == []
