@@ -56,14 +56,14 @@ class Rule:
 
     provider: str
     """Who says so; for readers and tests."""
-    text: re.Pattern[str]
-    """What is searched for, in lower case."""
+    text: str
+    """The pattern that is searched for, in lower case; compiled when an error is classified, not at the import."""
     statuses: frozenset[int] = REFUSED_STATUSES
     """Statuses it is believed under; an error without a status is believed too."""
 
 
 def _rule(provider: str, text: str) -> Rule:
-    return Rule(provider=provider, text=re.compile(text))
+    return Rule(provider=provider, text=text)
 
 
 RULES: tuple[Rule, ...] = (
@@ -113,7 +113,7 @@ RULES: tuple[Rule, ...] = (
 )
 """What providers say, from their documentation, their clients' sources and public reports. Every row has a test."""
 
-LIMITS_OVER_TIME = re.compile(
+LIMITS_OVER_TIME = (
     r"rate.?limit|too many requests|tokens? per (min|day|hour)|requests per|\btpm\b|\brpm\b|\btpd\b"
     r"|quota|daily token limit|please wait|try again (in|later)|billing|throttl|频率|配额|余额|resource.?exhausted"
 )
@@ -136,9 +136,9 @@ def _is_overflow(error: BaseException) -> bool:
     if codes & OVERFLOW_CODES:
         return True
     status, text = _status(error), _text(error)
-    if status == 429 or codes & OTHER_CODES or LIMITS_OVER_TIME.search(text):
+    if status == 429 or codes & OTHER_CODES or re.search(LIMITS_OVER_TIME, text):
         return False
-    return any((status is None or status in rule.statuses) and rule.text.search(text) for rule in RULES)
+    return any((status is None or status in rule.statuses) and re.search(rule.text, text) for rule in RULES)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
