@@ -581,16 +581,23 @@ def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(workspace: Loca
     assert damage == [("a.jsonl", f"the line at byte {bad[0]} is damaged and was skipped")]
 
 
-def test_writes_that_were_stored_before_their_checkpoint_are_found(workspace: LocalWorkspace) -> None:
-    """The checkpoint lists them, and those behind it are known by then."""
+@pytest.mark.parametrize("step", [20, lines_module.CHUNK])
+def test_writes_that_were_stored_before_their_checkpoint_are_found(
+    workspace: LocalWorkspace, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """The checkpoint lists them, and those behind it are known by then, however little of the file was read."""
+    monkeypatch.setattr(lines_module, "CHUNK", step)
     file = checkpoint_file(workspace)
     early, form = file.append(
         [(WritesKey("", "c1", "early"), body()), (FormKey("m", "0" * 16), body())], first=file.begin("t1", AT)
     )
     file.append([(CheckpointKey("", "c1", None), body(earlier=[list(early), list(form)]))])
-    file.append([(WritesKey("", "c1", "late"), body())])
+    (late,) = file.append([(WritesKey("", "c1", "late"), body())])
     for known in (file, checkpoint_file(workspace)):
-        assert [place.key.task_id for place in known.writes("", "c1")] == ["early", "late"]
+        assert [(place.key.task_id, place.pointer) for place in known.writes("", "c1")] == [
+            ("early", early),
+            ("late", late),
+        ]
 
 
 def test_a_line_that_is_read_again_is_not_parsed_again(

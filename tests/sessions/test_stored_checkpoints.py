@@ -295,6 +295,22 @@ def test_a_listing_goes_on_while_checkpoints_go(filled: SessionSaver) -> None:
     assert list(listed) == []
 
 
+def test_a_message_that_was_changed_in_place_is_a_new_version_unless_its_node_returned_another(
+    saver: SessionSaver, folder: Path
+) -> None:
+    """Where nothing says which messages a step returned, a changed object counts as returned."""
+    mine, other = HumanMessage("one", id="m"), AIMessage("yo", id="a")
+    saver.put(config(), checkpoint("1", {"m": [mine, other]}), {}, {})
+    mine.content = "two"
+    saver.put(config("1"), checkpoint("2", {"m": [mine, other]}, {"m": 2}), {}, {})
+    mine.content = "three"
+    saver.put_writes(config("2"), [("m", [other])], "task")
+    saver.put(config("2"), checkpoint("3", {"m": [mine, other]}, {"m": 3}), {}, {})
+    found = [each.checkpoint["channel_values"]["m"][0].content for each in again(folder).list(config())]
+    assert found == ["two", "two", "one"]
+    assert [entry.message.text for entry in saver.log.read("t1")] == ["one", "yo", "two"]
+
+
 # -- writes -----------------------------------------------------------------------------------------------------------
 
 
