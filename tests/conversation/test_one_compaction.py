@@ -498,3 +498,13 @@ def test_no_file_is_written_for_a_text_that_stays(script):
     place = Place(thread=ALICE, reader=None)
     assert done.run(move_out(large, place, side=50, most=20, is_logged=True, in_place=False)) is large
     assert done.steps == []
+
+
+def test_what_the_state_does_not_know_cannot_be_folded(turn):
+    """A message without an id, injected context, and what others put into the request."""
+    unnamed = HumanMessage("a")
+    context = HumanMessage("b", id="b", additional_kwargs=marked("context"))
+    foreign, ours = HumanMessage("c", id="c"), HumanMessage("d", id="d")
+    view = [unnamed, context, foreign, ours]
+    assert turn(view).held(view) == {0, 1}
+    assert turn(view, in_state=frozenset({"b", "d"})).held(view) == {0, 1, 2}

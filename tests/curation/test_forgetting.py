@@ -492,3 +492,12 @@ def test_only_messages_that_the_lines_came_from_are_redacted(world, thread):
     report = forgotten(world, query="partner Bob", sessions=True)
     assert (report.redacted, report.sessions) == (1, ("t2",))
     assert world.logs["t2"][0].message.text == "Bob is no partner of mine"
+
+
+def test_a_conversation_without_positions_does_not_keep_the_next_from_being_redacted(world):
+    """It is named, and the others are gone through all the same."""
+    heading = BlockHeading(at=world.at, session="t0", positions=frozenset(), sources=("user",))
+    world.put("memory/2026-04-01.md", render_block([(heading, ["My partner Bob"])]))
+    report = forgotten(world, query="partner Bob", sessions=True)
+    assert (report.redacted, report.sessions) == (1, ("t0",))
+    assert world.logs["t1"][0].message.text == "[redacted]"
