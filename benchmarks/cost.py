@@ -1,8 +1,10 @@
 """What memory costs and saves over recorded conversations: internal calls and tokens, net saving, and the cache's prefix.
 
 Every conversation of the data folder is led through the prebuilt agent: tau-bench, SWE-agent, Claude Code and LangChain
-dumps message by message, LoCoMo session by session. The agent's answers are the recorded ones; the offline extractor
-summarises, flushes and consolidates, and its requests are counted as a model's would be.
+dumps message by message, LoCoMo session by session, each session a thread of its own. Shown beside it and not judged: the
+same LoCoMo conversations with all their sessions in one thread, as in a chat that is taken up again. The agent's answers
+are the recorded ones; the offline extractor summarises, flushes and consolidates, and its requests are counted as a
+model's would be.
 
     own        tokens of the agent's requests and answers, as they were sent
     internal   tokens of the memory's requests and answers
@@ -43,6 +45,7 @@ from langgraph_harness_memory.formats.forms import form_of
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 ALLOWED = 0.15
 LEAST_PREFIX = 0.95
+ONE_THREAD = "locomo, one thread"
 
 
 @dataclass
@@ -105,7 +108,8 @@ def main(argv: list[str]) -> Outcome:
     for name, conversations in groups.items():
         spent[name] = run(conversations, min_new_tokens=asked.min_new_tokens)
     whole = _together(spent.values())
-    show({**spent, "all": whole})
+    beside = {ONE_THREAD: run(one_thread(asked.data)[: asked.most or None], min_new_tokens=asked.min_new_tokens)}
+    show({**spent, "all": whole, **beside})
     return Outcome(
         figures={
             "per_100_turns": {
@@ -113,7 +117,7 @@ def main(argv: list[str]) -> Outcome:
                 "internal_tokens": round(100 * whole.inside / whole.turns),
                 "own_tokens": round(100 * whole.own / whole.turns),
             },
-            "internal_part": {name: round(group.part, 4) for name, group in {**spent, "all": whole}.items()},
+            "internal_part": {name: round(group.part, 4) for name, group in {**spent, "all": whole, **beside}.items()},
             "net_saved_tokens": whole.plain - whole.own - whole.inside,
             "conversations": whole.conversations,
             "conversations_cheaper": whole.saved,
@@ -148,6 +152,18 @@ def gather(data: Path) -> Iterator[tuple[str, list[Conversation]]]:
             found += read_conversations(path.read_bytes(), name=path.name, origin=origin).conversations
         if found:
             yield folder.name, found
+
+
+def one_thread(data: Path) -> list[Conversation]:
+    """Give each LoCoMo conversation with all its sessions as one thread."""
+    return [
+        Conversation(
+            thread_id=sample.name,
+            messages=tuple(message for session in sample.sessions for message in session.messages),
+            started_at=sample.sessions[0].at,
+        )
+        for sample in _locomo.samples(data / "locomo")
+    ]
 
 
 def run(conversations: Sequence[Conversation], *, min_new_tokens: int | None) -> Spent:
