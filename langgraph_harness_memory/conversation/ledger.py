@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, count
 from operator import itemgetter, ne
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage
 
@@ -31,8 +31,18 @@ Fields = dict[str, Any]
 """A message's fields (`vars`), which are read twice as fast as the attributes of a pydantic model."""
 
 
-Stated = tuple[Any, Any, Any]
-"""Calls, invalid calls and additional keywords of an AI message, `None` for what is empty."""
+class Stated(NamedTuple):
+    """What an AI message is beside its content; `None` for what is empty.
+
+    An empty list of another message is a place in memory that need not be visited to be compared.
+    """
+
+    kind: type
+    calls: Any
+    invalid: Any
+    extra: Any
+    """Additional keywords, which count where no call does."""
+
 
 REREAD = 4_000
 """Newest messages that are read again to see whether a node changed them in place. One further back that was changed so, and
@@ -47,16 +57,14 @@ class Ledger:
     """The messages that were looked at; empty once they were let go."""
     fields: list[Fields]
     """Their fields; empty until they are needed."""
-    types: list[type]
-    """Their classes."""
+    stated: list[type | Stated]
+    """What each AI message stated at that time; the class of other messages."""
     contents: list[Any]
     """Their contents at that time."""
     replies: list[int]
     """Places of the AI messages."""
     calls: list[Any]
     """Tool calls of the AI messages at that time."""
-    stated: list[Stated | None]
-    """What each AI message stated at that time; `None` for other messages."""
     sums: list[int]
     """Tokens of the first 0, 1, 2 … messages."""
     notes: dict[str, int] = field(default_factory=dict)
@@ -72,7 +80,7 @@ class Ledger:
         return self.sums[end] - self.sums[start]
 
 
-EMPTY = Ledger(objects=(), fields=[], types=[], contents=[], replies=[], calls=[], stated=[], sums=[0])
+EMPTY = Ledger(objects=(), fields=[], stated=[], contents=[], replies=[], calls=[], sums=[0])
 """What is known of a conversation that was never looked at."""
 
 
@@ -139,25 +147,27 @@ class Ledgers:
         kept = bisect_left(last.replies, same)
         fields = list(map(vars, new))
         stated = list(map(_stated, new, fields))
-        replies = [index for index, said in enumerate(stated, same) if said is not None]
+        replies = [index for index, said in enumerate(stated, same) if isinstance(said, Stated)]
         return Ledger(
             objects=current,
             fields=_joined(last.fields, same, fields) if len(last.fields) >= same else [],
-            types=_joined(last.types, same, list(map(type, new))),
+            stated=_joined(last.stated, same, stated),
             contents=_joined(last.contents, same, list(map(_content, fields))),
             replies=_joined(last.replies, kept, replies),
             calls=_joined(last.calls, kept, [fields[index - same]["tool_calls"] for index in replies]),
-            stated=_joined(last.stated, same, stated),
             sums=sums,
             notes={rule: min(place, same) for rule, place in last.notes.items()},
         )
 
 
-def _stated(message: BaseMessage, fields: Fields) -> Stated | None:
+def _stated(message: BaseMessage, fields: Fields) -> type | Stated:
+    kind = type(message)
     if not isinstance(message, AIMessage):
-        return None
-    # An empty list of another message is a place in memory that need not be visited to be compared.
-    return fields["tool_calls"] or None, fields["invalid_tool_calls"] or None, fields["additional_kwargs"] or None
+        return kind
+    calls = fields["tool_calls"] or None
+    return Stated(
+        kind, calls, fields["invalid_tool_calls"] or None, None if calls else fields["additional_kwargs"] or None
+    )
 
 
 def _joined(old: list[T], end: int, new: list[T]) -> list[T]:
@@ -206,18 +216,22 @@ def _equal(last: Ledger, current: list[BaseMessage]) -> int:
 
     One pass: what was just loaded lies all over memory, and a second pass would cost as much as the first.
     """
-    for message, kind, content, stated in zip(current, last.types, last.contents, last.stated, strict=False):
+    for message, content, stated in zip(current, last.contents, last.stated, strict=False):
         fields = message.__dict__
-        if fields["content"] != content or type(message) is not kind:
+        if fields["content"] != content:
             break
-        if stated is not None and (
-            (fields["tool_calls"] or None) != stated[0]
-            or (fields["invalid_tool_calls"] or None) != stated[1]
-            or (fields["additional_kwargs"] or None) != stated[2]
-        ):
+        kind = type(message)
+        if kind is stated:
+            continue
+        if not isinstance(stated, Stated) or kind is not stated[0]:
+            break
+        _, calls, invalid, extra = stated
+        if (fields["tool_calls"] or None) != calls or (fields["invalid_tool_calls"] or None) != invalid:
+            break
+        if calls is None and (fields["additional_kwargs"] or None) != extra:
             break
     else:
-        return min(len(current), len(last.types))
+        return min(len(current), len(last.stated))
     return next(place for place, other in enumerate(current) if other is message)
 
 

@@ -63,7 +63,7 @@ def test_a_flush_request_is_an_instruction_and_one_json_object():
 
 
 def test_a_consolidation_request_gives_lines_with_their_dates():
-    """Budget in characters, removed lines, the file, and each new line with its date; the source goes without saying where it is user or assistant."""
+    """Budget in characters, removed lines, the file, and each new line with its date; a usual source goes without saying."""
     line = NewLine(text="Oslo", day=date(2026, 4, 11), source="user", path="memory/2026-04-11.md", number=3)
     system, human = consolidation_request(
         [line], memory="- a\n", removed=["tea"], budget=16_000, today=AT.date(), complaint="it is JSON"
