@@ -144,3 +144,83 @@ def test_any_arguments_become_shorter_or_stay(arguments: dict[str, Any], limit: 
     after = lengths(short.tool_calls[0]["args"])
     assert len(after) == len(before)
     assert all(b <= a and b <= limit for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("abcdefgh", None),
+        ("abcdefghi", "abcde..."),
+        ("abcdefghijklmnop", "abcde..."),
+        (["abcdefghi", "x"], ["abcde...", "x"]),
+        (("abcdefghi", 1), ["abcde...", 1]),
+        ({"a": {"b": ["abcdefghi"]}}, {"a": {"b": ["abcde..."]}}),
+        (123456789, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_what_is_kept_and_its_ending_fit_the_limit(value: Any, expected: Any) -> None:
+    """A string of just the limit stays; a longer one becomes as long as it; anything else is left as it is."""
+    message = AIMessage("", tool_calls=[{"name": "f", "args": {"v": value}, "id": "c"}], id="a")
+    short = shortened(message, limit=8, ending="...")
+    assert (short and short.tool_calls[0]["args"]["v"]) == expected
+
+
+@pytest.mark.parametrize(("ending", "kept"), [("..", "a.."), ("...", "abc"), ("....", "abc")])
+def test_an_ending_that_leaves_no_room_is_left_out(ending: str, kept: str) -> None:
+    """Then the beginning of the argument has the whole limit."""
+    message = AIMessage("", tool_calls=[{"name": "f", "args": {"v": "abcdef"}, "id": "c"}], id="a")
+    short = shortened(message, limit=3, ending=ending)
+    assert short is not None
+    assert short.tool_calls[0]["args"] == {"v": kept}
+
+
+def test_values_nested_deeper_than_is_searched_stay() -> None:
+    """Thirty-two levels are searched; what a model would hardly write is not followed."""
+    deep: Any = "x" * 50
+    for _ in range(32):
+        deep = [deep]
+    deeper = [deep]
+    found = [
+        shortened(AIMessage("", tool_calls=[{"name": "f", "args": {"v": v}, "id": "c"}]), limit=10, ending="...")
+        for v in (deep[0], deep, deeper)
+    ]
+    assert [each is not None for each in found] == [True, False, False]
+
+
+def test_only_replies_between_the_borders_are_looked_at_and_their_characters_counted() -> None:
+    """Neither the first nor the last is touched, nor what was shortened before, nor what has no calls."""
+    messages: list[BaseMessage] = [
+        AIMessage("", tool_calls=[{"name": "f", "args": {"v": "x" * n, "w": ["y" * n]}, "id": f"c{n}"}], id=f"a{n}")
+        for n in (20, 21, 22, 23)
+    ]
+    messages.insert(2, AIMessage("no call", id="plain"))
+    settings = TruncateArgsConfig(max_arg_length=10, truncation_text="...")
+    done = truncate(messages, settings, start=1, end=4)
+    assert [form.id for form in done.forms] == ["a21", "a22"]
+    assert done.characters_saved == 2 * (21 - 10) + 2 * (22 - 10)
+    again = truncate(list(done.forms), settings, end=2)
+    assert again.forms == ()
+    assert again.characters_saved == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"trigger_messages": 30, "trigger_tokens": 0, "keep_messages": 5}, 20),
+        ({"trigger_messages": 31, "trigger_tokens": 0, "keep_messages": 5}, 0),
+        ({"trigger_messages": 0, "trigger_tokens": 300, "keep_messages": 5}, 20),
+        ({"trigger_messages": 0, "trigger_tokens": 301, "keep_messages": 5}, 0),
+        ({"trigger_messages": 30, "trigger_tokens": 0, "keep_messages": 22}, 8),
+        ({"trigger_messages": 30, "trigger_tokens": 0, "keep_messages": 20}, 10),
+        ({"trigger_messages": 20, "trigger_tokens": 0, "keep_messages": 19, "keep_tokens": 100}, 20),
+        ({"trigger_messages": 20, "trigger_tokens": 0, "keep_messages": 19, "keep_tokens": 99}, 20),
+        ({"trigger_messages": 20, "trigger_tokens": 0, "keep_messages": 19, "keep_tokens": 110}, 10),
+        ({"trigger_messages": 20, "trigger_tokens": 0, "keep_messages": 19, "keep_tokens": 1_000}, 0),
+    ],
+)
+def test_where_the_border_is(settings: dict[str, int], expected: int) -> None:
+    """Thirty messages of ten tokens each: from the trigger on, less what is left alone, in batches of ten."""
+    messages = [HumanMessage("x", id=str(n)) for n in range(30)]
+    assert border(messages, TruncateArgsConfig(**settings), sums=[10 * n for n in range(31)]) == expected
