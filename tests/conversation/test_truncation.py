@@ -209,6 +209,7 @@ def test_only_replies_between_the_borders_are_looked_at_and_their_characters_cou
     ("settings", "expected"),
     [
         ({"trigger_messages": 30, "trigger_tokens": 0, "keep_messages": 5}, 20),
+        ({"trigger_messages": 1, "trigger_tokens": 0, "keep_messages": 5}, 20),
         ({"trigger_messages": 31, "trigger_tokens": 0, "keep_messages": 5}, 0),
         ({"trigger_messages": 0, "trigger_tokens": 300, "keep_messages": 5}, 20),
         ({"trigger_messages": 0, "trigger_tokens": 301, "keep_messages": 5}, 0),
