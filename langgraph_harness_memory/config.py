@@ -325,7 +325,8 @@ class StorageConfig:
     index_path: Path | None = None
     """The index file; `None` = beside the workspace, or inside it where the parent cannot be written."""
     lock_timeout: timedelta = timedelta(seconds=5)
-    """How long an operation waits for another process before it gives up with `LockTimeout`."""
+    """How long an operation waits for another process before it gives up with `LockTimeout`. In a folder, those that follow
+    one that waited in vain wait a tenth of it, so that a turn with several steps is not held up by each."""
 
     def __post_init__(self) -> None:
         zone(self.timezone)

@@ -8,6 +8,7 @@ would poll each other (they queue on a thread lock first).
 
 import errno
 import fcntl
+import math
 import os
 import threading
 import time
@@ -27,6 +28,9 @@ FIRST_WAIT = 0.0002
 LONGEST_WAIT = 0.01
 """Seconds between later tries: what a waiter adds to a section at most."""
 
+IN_VAIN = 0.1
+"""Part of its time that an operation waits where another has just waited in vain: a turn has several steps that write, and
+whoever held the lock through the first one's time mostly holds it still."""
 
 LOCK_SUFFIXES = (".lock", ".lease-lock")
 """Lock files that stand for one name each; those of paths are few and stay."""
@@ -50,6 +54,8 @@ class FileLocks:
     _queues: "weakref.WeakValueDictionary[str, _Queue]" = field(default_factory=weakref.WeakValueDictionary)
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _held: set[int] = field(default_factory=set)
+    _in_vain: dict[str, float] = field(default_factory=dict)
+    """When a lock was last waited for in vain, on the monotonic clock."""
 
     def __post_init__(self) -> None:
         _watch_forks(self)
@@ -60,21 +66,25 @@ class FileLocks:
 
         Args:
             stem: The lock file's name.
-            timeout: How long to wait for others.
+            timeout: How long to wait for others; a tenth of it for as long after somebody waited in vain.
             what: What is locked, for the message.
 
         Raises:
             LockTimeout: Somebody else held it all the time. The holder of a lock that asks for it again is such a one.
         """
-        deadline = time.monotonic() + timeout.total_seconds()  # waiting is real, whatever clock a test injects
+        now = time.monotonic()  # waiting is real, whatever clock a test injects
         with self._guard:
             queue = self._queues.setdefault(stem, _Queue())
+            if now < self._in_vain.get(stem, -math.inf) + timeout.total_seconds():
+                timeout = timeout * IN_VAIN
         mine = queue.lock
         if not mine.acquire(timeout=max(0.0, timeout.total_seconds())):
-            raise self._timed_out(what, timeout)
+            raise self._timed_out(stem, what, timeout)
         try:
-            fd = self._locked(stem, deadline, timeout, what)
+            fd = self._locked(stem, now + timeout.total_seconds(), timeout, what)
             try:
+                with self._guard:
+                    self._in_vain.pop(stem, None)
                 yield
             finally:
                 self._held.discard(fd)
@@ -90,7 +100,7 @@ class FileLocks:
             try:
                 while not _try_lock(fd, str(self.files.top)):
                     if time.monotonic() >= deadline:
-                        raise self._timed_out(what, timeout)
+                        raise self._timed_out(stem, what, timeout)
                     time.sleep(wait)
                     wait = min(LONGEST_WAIT, wait * 1.5)
                 if self.files.is_current(LOCK_FOLDER, stem, fd):
@@ -119,7 +129,9 @@ class FileLocks:
                 os.close(fd)
         return gone
 
-    def _timed_out(self, what: str, timeout: timedelta) -> LockTimeout:
+    def _timed_out(self, stem: str, what: str, timeout: timedelta) -> LockTimeout:
+        with self._guard:
+            self._in_vain[stem] = time.monotonic()
         return LockTimeout(
             f"{what} in {str(self.files.top)!r} was locked by another process or thread for {timeout.total_seconds():g} s"
         )
@@ -130,6 +142,7 @@ class FileLocks:
             os.close(fd)
         self._held = set()
         self._guard = threading.Lock()
+        self._in_vain = {}
         self._queues = weakref.WeakValueDictionary()
 
 

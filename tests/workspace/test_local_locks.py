@@ -101,19 +101,39 @@ def test_lock_of_another_program_is_waited_for_no_longer_than_asked(tmp_path):
     (lock,) = (tmp_path / "memory/.locks").iterdir()
     with lock.open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        hurried = LocalWorkspace(tmp_path, lock_timeout=SHORT)
         for act in (
-            lambda: hurried.append("log", b"y\n"),
-            lambda: hurried.replace("log", b""),
-            lambda: hurried.delete("log"),
+            lambda tree: tree.append("log", b"y\n"),
+            lambda tree: tree.replace("log", b""),
+            lambda tree: tree.delete("log"),
         ):
+            hurried = LocalWorkspace(tmp_path, lock_timeout=SHORT)
             began = time.perf_counter()
             with pytest.raises(LockTimeout, match=r"0\.15 s"):
-                act()
+                act(hurried)
             assert time.perf_counter() - began < 1
         assert hurried.read("log").data == b"x\n"
     hurried.append("log", b"y\n")
     assert ws.read("log").data == b"x\ny\n"
+
+
+def test_who_comes_after_one_that_waited_in_vain_waits_a_tenth(tmp_path):
+    """A turn has several steps that write: a lock that is kept holds up the first of them alone, until it is free again."""
+    ws = LocalWorkspace(tmp_path, lock_timeout=timedelta(seconds=0.5))
+    ws.append("log", b"x\n")
+    (lock,) = (tmp_path / "memory/.locks").iterdir()
+
+    def waits():
+        with pytest.raises(LockTimeout) as told:
+            ws.append("log", b"y\n")
+        return str(told.value).rsplit(" for ", 1)[1]
+
+    for _ in range(2):
+        with lock.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            ws.append("other", b"y\n")
+            assert [waits(), waits(), waits()] == ["0.5 s", "0.05 s", "0.05 s"]
+        ws.append("log", b"z\n")
+    assert ws.read("log").data == b"x\nz\nz\n"
 
 
 def test_garbage_in_a_lock_file_is_nothing(tmp_path):
