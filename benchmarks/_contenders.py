@@ -4,7 +4,9 @@ Each is set up as its documentation says and given the same models, triggers and
 (langmem evicts nothing) is `None` in the table, never a failure.
 """
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,9 +93,11 @@ def run(name: Name, conversation: Conversation) -> Seen | None:
     folder = Path(tempfile.mkdtemp(prefix=f"{name}-"))
     built = BUILDERS[name](conversation, main, summariser, folder)
     if built is None:
+        shutil.rmtree(folder)
         return None
     graph, close = built
     seen = Seen(files=folder)
+    weakref.finalize(seen, shutil.rmtree, folder, ignore_errors=True)
     config: Any = {"configurable": {"thread_id": conversation.thread}, "recursion_limit": 2_000}
     try:
         for turn in conversation.turns:
