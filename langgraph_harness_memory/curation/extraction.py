@@ -1,6 +1,6 @@
 """The facts of one batch: what is asked, what is shown for reference, and what of the answer may be written."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from langgraph_harness_memory.curation.answers import facts_in
 from langgraph_harness_memory.curation.provenance import Said
 from langgraph_harness_memory.curation.requests import flush_request
 from langgraph_harness_memory.curation.screening import Blocked, Screening
-from langgraph_harness_memory.curation.tombs import read_tombstones
+from langgraph_harness_memory.curation.tombs import forgotten_since, read_tombstones
 from langgraph_harness_memory.curation.wording import estimate_tokens, likeness, line_form, share, words
 from langgraph_harness_memory.events import Degraded
 from langgraph_harness_memory.formats import daily_log, memory_md
@@ -65,7 +65,7 @@ def extract(desk: Desk, batch: Sequence[Said], known: Known, *, said_at: datetim
         stones = yield from read_tombstones(desk.thread.tenant)
         if isinstance(stones, Failed):
             return stones
-        kept = yield from _screened(replace(desk, tombstones=stones), facts, known, said_at=said_at)
+        kept = yield from _screened(desk, facts, known, forgotten_since(desk.tombstones, stones, said_at=said_at))
         if kept:
             parts.append((_labels(said), kept))
     return tuple(parts)
@@ -138,7 +138,9 @@ def _reference(
     return memory, tuple(line for place, line in enumerate(log, len(facts)) if place in chosen)
 
 
-def _screened(desk: Desk, facts: Sequence[str], known: Known, *, said_at: datetime) -> Steps[tuple[str, ...]]:
+def _screened(
+    desk: Desk, facts: Sequence[str], known: Known, is_forgotten: Callable[[frozenset[str]], bool]
+) -> Steps[tuple[str, ...]]:
     """Return what may be written: redacted, allowed, not forgotten, and not in `MEMORY.md` word for word already."""
     standing = {line_form(fact.text) for fact in memory_md.facts(known.memory)}
     kept: list[str] = []
@@ -149,7 +151,7 @@ def _screened(desk: Desk, facts: Sequence[str], known: Known, *, said_at: dateti
                 thread_id=desk.thread.thread_id, tenant=desk.thread.tenant, what="a fact", reason=passed.reason
             )
             yield from notify(told)
-        elif _says_nothing_new(passed, standing, known) or desk.tombstones.covers(words(passed), said_at=said_at):
+        elif _says_nothing_new(passed, standing, known) or is_forgotten(words(passed)):
             continue
         else:
             kept.append(passed)

@@ -19,7 +19,7 @@ from langgraph_harness_memory.curation.finding import Found
 from langgraph_harness_memory.curation.provenance import CONTEXT_MESSAGES, Said, sources
 from langgraph_harness_memory.curation.removing import remove_where
 from langgraph_harness_memory.curation.screening import Screening
-from langgraph_harness_memory.curation.tombs import read_tombstones
+from langgraph_harness_memory.curation.tombs import forgotten_since, read_tombstones
 from langgraph_harness_memory.curation.wording import estimate_tokens, words
 from langgraph_harness_memory.events import Degraded, Flushed, FlushFailed
 from langgraph_harness_memory.formats import daily_log, memory_md
@@ -84,13 +84,9 @@ def flush(
         What was written and marked; a failure is reported and told, never raised.
     """
     at = yield from now()
-    tombstones = yield from read_tombstones(thread.tenant)
-    if isinstance(tombstones, Failed):
-        return (yield from _failed(thread, FlushReport(), tombstones.reason))
-    desk = Desk(thread=thread, settings=settings, screening=screening, at=at, tombstones=tombstones)
     report = FlushReport()
     for _ in range(ROUNDS):
-        outcome = yield from _flush_round(desk, report, everything=everything)
+        outcome = yield from _flush_round(thread, settings, screening, at, report, everything=everything)
         if outcome is not None:
             return outcome.report
         report = replace(report, failed=None)
@@ -102,13 +98,26 @@ class _Done:
     report: FlushReport
 
 
-def _flush_round(desk: Desk, report: FlushReport, *, everything: bool) -> Steps[_Done | None]:
+def _flush_round(
+    thread: ThreadRef,
+    settings: FlushConfig,
+    screening: Screening,
+    at: datetime,
+    report: FlushReport,
+    *,
+    everything: bool,
+) -> Steps[_Done | None]:
     """Flush what is unmarked now; `None` when another flush was faster and the marks must be read again."""
-    fresh = yield from read_unflushed(desk.thread)
+    fresh = yield from read_unflushed(thread)
     if isinstance(fresh, Failed):
-        return _Done(report=(yield from _failed(desk.thread, report, fresh.reason)))
+        return _Done(report=(yield from _failed(thread, report, fresh.reason)))
     if not fresh:
         return _Done(report=report)
+    # After the messages: a stone that is not seen here was laid when all of them had been said.
+    tombstones = yield from read_tombstones(thread.tenant)
+    if isinstance(tombstones, Failed):
+        return _Done(report=(yield from _failed(thread, report, tombstones.reason)))
+    desk = Desk(thread=thread, settings=settings, screening=screening, at=at, tombstones=tombstones)
     said = yield from _sources(desk, fresh)
     if isinstance(said, Failed):
         return _Done(report=(yield from _failed(desk.thread, report, said.reason)))
@@ -248,10 +257,12 @@ def _sweep(desk: Desk, batch: Batch, path: str, *, said_at: datetime) -> Steps[N
     if isinstance(stones, Tombstones) and stones.stones != desk.tombstones.stones:
         session, positions = desk.thread.thread_id, frozenset(batch.positions)
 
+        is_forgotten = forgotten_since(desk.tombstones, stones, said_at=said_at)
+
         def is_gone(line: Found) -> bool:
             heading = line.heading
             is_ours = heading is not None and heading.session == session and heading.positions == positions
-            return is_ours and stones.covers(words(line.text), said_at=said_at)
+            return is_ours and is_forgotten(words(line.text))
 
         yield from remove_where(desk.thread.tenant, path, is_gone)
 

@@ -1,6 +1,7 @@
 """Reading and changing what was forgotten, from within rules."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 
 from langgraph_harness_memory.errors import UnreadableFile, WorkspaceError
 from langgraph_harness_memory.formats import tombstones
@@ -22,6 +23,26 @@ def read_tombstones(tenant: str | None) -> Steps[Tombstones | Failed]:
         return tombstones.parse(found.text)
     except ValueError as error:
         return Failed(error=UnreadableFile(f"{error}; mend or remove it, and forget again what it named"))
+
+
+def forgotten_since(known: Tombstones, now: Tombstones, *, said_at: datetime) -> Callable[[Iterable[str]], bool]:
+    """Return a test whether a fact of a stretch was forgotten, told by its words.
+
+    A stone of a query holds for what was said before it. One that was not known when the stretch was read holds for all
+    of the stretch: every message had been said when it was laid, whatever moment it bears.
+
+    Args:
+        known: The stones as they were after the stretch was read and before it was parted at their moments.
+        now: The stones as they are.
+        said_at: When the last of the stretch was said.
+    """
+    old = Tombstones(key=now.key, stones=tuple(stone for stone in now.stones if stone in known.stones))
+    late = Tombstones(key=now.key, stones=tuple(stone for stone in now.stones if stone not in known.stones))
+
+    def is_forgotten(fact: Iterable[str]) -> bool:
+        return old.covers(fact, said_at=said_at) or late.covers(fact, said_at=datetime.min.replace(tzinfo=UTC))
+
+    return is_forgotten
 
 
 def change_tombstones(

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
@@ -322,17 +323,26 @@ def test_a_crash_after_the_stone_lets_nothing_back(world, crash, thread):
     json.loads(world.text(tombstones.PATH))
 
 
+@pytest.mark.parametrize("goes_on", [False, True])
 @pytest.mark.parametrize("number", range(30))
-def test_a_forget_between_any_two_steps_of_a_flush_wins(new_world, thread, number):
-    """A person forgets while a flush is under way, before whichever step: what was forgotten is nowhere afterwards."""
+def test_a_forget_between_any_two_steps_of_a_flush_wins(new_world, thread, number, goes_on):
+    """A person forgets while a flush is under way, before whichever step: what was forgotten is nowhere afterwards.
+
+    Nor where the conversation went on after they asked and before it was noted, so that one stretch holds both.
+    """
     world = new_world(model=users)
     world.hear("My partner is called Bob", "I live in Oslo")
-    begun = []
+    begun, asked_at = [], world.at + timedelta(seconds=1)
+    if goes_on:
+        world.at += timedelta(minutes=1)
+        world.hear("I like tea")
 
     def forget_now(step):
         begun.append(step)
         if len(begun) == number + 1:
+            world.at, later = asked_at, world.at
             forgotten(world, query="partner Bob", backups=True)
+            world.at = later
 
     world.before = forget_now
     flushed(world, thread)
