@@ -38,9 +38,10 @@ def storm(seconds: float, *, seed: int) -> Tried:
                     actions += 1
                     if kind == "turn":
                         life.acknowledged.setdefault(thread, []).append(value)
-                    elif kind == "forgot":
+                    elif kind in ("forgetting", "forgot"):
                         life.may_be_gone.add(value)
-                        life.forgotten.add(value)
+                        if kind == "forgot":
+                            life.forgotten.add(value)
                     elif kind == "error":
                         lost.append(value)
             child.join(30)
@@ -87,8 +88,9 @@ def _talk(memory: Any, root: Path, name: str, end: float, seed: int, tell: Any) 
             word = life.turn(agent, thread, f"{name}n{n}")
             tell("turn", thread, f"id-{word}")
             if dice.random() < 0.1:
-                memory.forget(f"Codeword {word}")
-                tell("forgot", "", word)
+                report = memory.forget(f"Codeword {word}")
+                # What could not be done is in the report, and asking again finishes it.
+                tell("forgot" if report.failed is None else "forgetting", "", word)
             memory.index.search("Codeword", 3)
         except LockTimeout:
             pass  # told to the caller, and nothing is half done

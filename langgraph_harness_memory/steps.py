@@ -234,6 +234,9 @@ class RemoveLines:
     """Line numbers, from 1."""
     expect: str
     """The version that was read."""
+    text: str | None = None
+    """The text that was read: where it still stands at the top and more was appended since, its lines are still the same.
+    `None` = any change is a conflict."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -42,7 +42,9 @@ def remove_where(
                 WriteText(tenant=tenant, path=path, text=left, expect=text.version, backup=True)
             )
         else:
-            done = yield from remove_lines(RemoveLines(tenant=tenant, path=path, numbers=numbers, expect=text.version))
+            done = yield from remove_lines(
+                RemoveLines(tenant=tenant, path=path, numbers=numbers, expect=text.version, text=text.text)
+            )
         if not isinstance(done, Conflict):
             return done if isinstance(done, Failed) else taken
     return Failed(error=WorkspaceError(f"{path} changed {ATTEMPTS} times while lines were removed; try again"))

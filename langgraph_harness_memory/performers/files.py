@@ -1,5 +1,6 @@
 """The text files of one tenant, as the steps name them."""
 
+import contextlib
 from datetime import datetime
 
 from langgraph_harness_memory.errors import VersionConflict
@@ -8,6 +9,9 @@ from langgraph_harness_memory.formats.memory_md import BACKUPS
 from langgraph_harness_memory.identifiers import content_hash, file_stem, tenant_root
 from langgraph_harness_memory.steps import Conflict, RemoveLines, TextFile, WriteEvicted, WriteText
 from langgraph_harness_memory.workspace import Workspace, read_text, text_bytes
+
+REMOVALS = 50
+"""Tries to remove lines from a file that others append to; between reading and replacing it lies a millisecond."""
 
 
 def of_tenant(workspace: Workspace, tenant: str | None) -> Workspace:
@@ -39,15 +43,19 @@ def write(files: Workspace, step: WriteText, *, now: datetime, backups: int) -> 
 
 
 def remove_lines(files: Workspace, step: RemoveLines) -> str | Conflict:
-    """Remove lines of a file, every other byte untouched, if it is still at the version that was read."""
-    stored = files.read(step.path)
-    if stored is None or stored.version != step.expect:
-        return Conflict()
-    kept = daily_log.without_lines(stored.data, step.numbers)
-    try:
-        return files.replace(step.path, kept, expect=step.expect)
-    except VersionConflict:
-        return Conflict()
+    """Remove lines of a file, every other byte untouched, if it is still what was read or only grew since."""
+    for _ in range(REMOVALS):
+        stored = files.read(step.path)
+        if stored is None or (stored.version != step.expect and not _only_grew(stored.data, step.text)):
+            break
+        kept = daily_log.without_lines(stored.data, step.numbers)
+        with contextlib.suppress(VersionConflict):
+            return files.replace(step.path, kept, expect=stored.version)
+    return Conflict()
+
+
+def _only_grew(data: bytes, text: str | None) -> bool:
+    return text is not None and text.endswith("\n") and data.startswith(text_bytes(text))
 
 
 def _back_up(files: Workspace, path: str, *, now: datetime, keep: int) -> None:
