@@ -29,6 +29,7 @@ from langgraph_harness_memory import (
 from langgraph_harness_memory.clock import Clock, SystemClock
 from langgraph_harness_memory.curation.requests import material
 from langgraph_harness_memory.formats import daily_log
+from langgraph_harness_memory.formats.forms import form_of
 from langgraph_harness_memory.testing import Reply, ScriptedChatModel
 from langgraph_harness_memory.workspace.paths import TEMPORARY
 
@@ -205,7 +206,8 @@ class Life:
         if acknowledged and thread not in self.deleted:
             if not messages:
                 yield f"the checkpoints of {thread} are gone"
-            elif not any(isinstance(m, AIMessage) for m in messages):
+            # Where the last questions were all cut off, the answers before them may stand in the summary alone.
+            elif not any(isinstance(m, AIMessage) or form_of(m) == "summary" for m in messages):
                 yield f"the last answer of {thread} is not in its state"
 
     def _acknowledged_stand(self, memory: HarnessMemory) -> Iterator[str]:
@@ -231,7 +233,8 @@ class Life:
         gone = self.forgotten & (set(written) | {found[1] for found in FACT.finditer(text)})
         yield from (f"{word} was forgotten and is back" for word in sorted(gone))
         for word in sorted(self.forgotten):
-            hits = [hit for hit in memory.index.search(f"Codeword {word}", 5) if word in hit.content]
+            found = memory.index.search(f"Codeword {word}", 5)
+            hits = [hit for hit in found if word in {fact[1] for fact in FACT.finditer(hit.content)}]
             yield from (f"{word} was forgotten and is found in {hit.path}" for hit in hits)
 
 
