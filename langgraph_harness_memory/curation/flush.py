@@ -256,7 +256,6 @@ def _sweep(desk: Desk, batch: Batch, path: str, *, said_at: datetime) -> Steps[N
     stones = yield from read_tombstones(desk.thread.tenant)
     if isinstance(stones, Tombstones) and stones.stones != desk.tombstones.stones:
         session, positions = desk.thread.thread_id, frozenset(batch.positions)
-
         is_forgotten = forgotten_since(desk.tombstones, stones, said_at=said_at)
 
         def is_gone(line: Found) -> bool:

@@ -229,8 +229,8 @@ class MemoryIndex:
 
         Args:
             lines: Compare the stored rows of about so many lines with their files, those first that were not compared for
-                longest, and read other files only where they changed since; so that a tick of maintenance costs the same
-                for a million lines as for ten thousand. `None` = compare all rows of all files.
+                longest, and read other files only where they changed since, so that a tick of maintenance does not cut a
+                million lines into words again. `None` = compare all rows of all files.
         """
         self._engine.run(lambda database: self._reindexed(database, lines))
 
